@@ -144,12 +144,12 @@ test-oldest: $(VENVS)/oldest.stamp ## Run the tests of scikit-learn's interface 
 # Dask and Ray start processes of their own: one test at a time.
 test-clusters: $(VENVS)/clusters.stamp ## Run the tests of forests that Dask and Ray grow
 	@$(VENVS)/clusters/bin/python -c '$(INSTALLED)'
-	$(VENVS)/clusters/bin/pytest tests/test_dask.py tests/test_ray.py $(PYTEST_FLAGS)
+	$(VENVS)/clusters/bin/pytest tests/cluster/test_dask.py tests/cluster/test_ray.py $(PYTEST_FLAGS)
 
 # These libraries are large, and `make test` skips the tests that need them.
 test-conversions: $(VENVS)/conversions.stamp ## Run the tests with shap, treelite, ONNX and matplotlib
 	@$(VENVS)/conversions/bin/python -c '$(INSTALLED)'
-	$(VENVS)/conversions/bin/pytest tests/test_conversions.py tests/test_docs.py $(PYTEST_ARGS)
+	$(VENVS)/conversions/bin/pytest tests/conversion/test_conversions.py tests/package/test_docs.py $(PYTEST_ARGS)
 
 lint: lint-rust lint-docs lint-python lint-stubs ## Run all static checks
 

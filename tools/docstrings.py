@@ -33,31 +33,35 @@ TREES = {
     "predict_proba": QUERY,
 }
 VOCABULARIES = {
-    "_bagged.py": {"fit": descriptions.FOREST_TRAINING, "predict": QUERY, "predict_proba": QUERY},
-    "_extra_tree.py": TREES,
-    "_decision_tree.py": TREES,
-    "_forest.py": {"apply": QUERY, "decision_path": QUERY},
-    "_target.py": {"predict_log_proba": QUERY},
-    "_tree.py": {
+    "ensemble/_bagged.py": {
+        "fit": descriptions.FOREST_TRAINING,
+        "predict": QUERY,
+        "predict_proba": QUERY,
+    },
+    "tree/_extra_tree.py": TREES,
+    "tree/_decision_tree.py": TREES,
+    "ensemble/_forest.py": {"apply": QUERY, "decision_path": QUERY},
+    "_fit/target.py": {"predict_log_proba": QUERY},
+    "tree/_base.py": {
         "fit": TRAINING,
         "apply": QUERY,
         "decision_path": QUERY,
         "cost_complexity_pruning_path": TRAINING,
     },
-    "extra_trees.py": {
+    "ensemble/_extra_trees.py": {
         "ExtraTreesClassifier": descriptions.FOREST_CLASSIFIER,
         "ExtraTreesRegressor": descriptions.FOREST_REGRESSOR,
     },
-    "forest.py": {
+    "ensemble/_random_forest.py": {
         "RandomForestClassifier": descriptions.FOREST_CLASSIFIER,
         "RandomForestRegressor": descriptions.FOREST_REGRESSOR,
     },
-    "lazy.py": {
+    "ensemble/_lazy.py": {
         "LazyForestClassifier": descriptions.LAZY_CLASSIFIER,
         "LazyForestRegressor": descriptions.LAZY_REGRESSOR,
     },
-    "_lazy.py": {"explore": QUERY},
-    "model_selection.py": {
+    "ensemble/_lazy_base.py": {"explore": QUERY},
+    "model_selection/_functions.py": {
         "cross_validate": descriptions.CROSS_VALIDATION,
         "cross_val_score": descriptions.CROSS_VALIDATION,
         "cross_val_predict": descriptions.CROSS_VALIDATION,

@@ -106,14 +106,15 @@ def compare_speed(arguments: argparse.Namespace) -> None:
 
 def count_bytes(X: np.ndarray, y: np.ndarray, arguments: argparse.Namespace) -> None:
     """Print what goes to a worker: the files of its host, and its tasks."""
-    from spinney import _cluster_task, _host_cache
+    from spinney._cluster import host_cache
+    from spinney._cluster.task import Parcel, make_job
 
     forest = RandomForestClassifier(arguments.trees, random_state=0)
     dataset = Dataset(X)
-    data = _host_cache.add(dataset.list_chunks(1))
-    size = (_host_cache.get_directory() / data).stat().st_size
+    data = host_cache.add(dataset.list_chunks(1))
+    size = (host_cache.get_directory() / data).stat().st_size
     _, task, draws = forest._read_data(forest._check_params(), dataset, y, None)
-    job = _cluster_task.make_job(_cluster_task.Parcel(data, size), task, draws)
+    job = make_job(Parcel(data, size), task, draws)
     message = len(pickle.dumps((job, 0, 1)))
     print(f"{'file of the data set':42}{size:10,} bytes")
     print(f"{'file of targets and weights':42}{job.arrays.n_bytes:10,} bytes")

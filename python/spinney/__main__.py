@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from spinney._model_files import TREE_SECTIONS, StoredModel
+from spinney.storage._models import TREE_SECTIONS, StoredModel
 
 _WIDTH = 100
 

@@ -1,11 +1,13 @@
 from collections.abc import Callable
-from typing import Any, final
+from typing import Any, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spinney._draws import Draws
-from spinney._task import Task
+# `spinney._fit.task.Task` and `spinney._fit.draws.Draws`, whose fields are read by name. Their
+# modules stand above this one.
+_Task: TypeAlias = Any
+_Draws: TypeAlias = Any
 
 __all__ = [
     "Columns",
@@ -36,14 +38,14 @@ __version__: str
 
 def check_params(params: dict[str, Any], estimator: str, classification: bool) -> None: ...
 def check_sparse(x: Any) -> None: ...
-def draw_rows(draws: Draws, seeds: list[int], n_threads: int = 1) -> list[NDArray[np.uint32]]: ...
-def fit_forest(x: Any, task: Task) -> tuple[Forest, int, NDArray[np.int64]]: ...
-def fit_tree(x: Any, task: Task) -> tuple[Tree, int, NDArray[np.int64]]: ...
+def draw_rows(draws: _Draws, seeds: list[int], n_threads: int = 1) -> list[NDArray[np.uint32]]: ...
+def fit_forest(x: Any, task: _Task) -> tuple[Forest, int, NDArray[np.int64]]: ...
+def fit_tree(x: Any, task: _Task) -> tuple[Tree, int, NDArray[np.int64]]: ...
 def forest_expected_value(forest: Forest, n_threads: int = 1) -> NDArray[np.float64]: ...
 def forest_oob_changes(
     forest: Forest,
     x: Any,
-    draws: Draws,
+    draws: _Draws,
     groups: NDArray[np.uint32],
     n_groups: int,
     donors: NDArray[np.uint32],
@@ -54,7 +56,7 @@ def forest_oob_importances(
     forest: Forest,
     x: Any,
     y: NDArray[np.float64],
-    draws: Draws,
+    draws: _Draws,
     permutations: tuple[str, NDArray[np.uint32], int, int, int] | None = None,
     n_threads: int = 1,
     watcher: Callable[[int], Any] | None = None,
@@ -74,8 +76,8 @@ def frame_model(
 ) -> NDArray[np.uint8]: ...
 def predict_folds(
     x: Any,
-    task: Task,
-    folds: list[tuple[NDArray[np.uint32], bool, NDArray[np.uint32], Draws]],
+    task: _Task,
+    folds: list[tuple[NDArray[np.uint32], bool, NDArray[np.uint32], _Draws]],
     sample_ids: NDArray[np.uint64] | None,
     is_tree: bool,
 ) -> list[NDArray[np.float64]]: ...
@@ -148,17 +150,17 @@ class Forest:
     def predict(self, x: Any, n_threads: int = 1) -> NDArray[np.float64]: ...
     def predict_classes(self, x: Any, n_threads: int = 1) -> NDArray[np.uint32]: ...
     def predict_oob(
-        self, x: Any, draws: Draws, n_threads: int = 1
+        self, x: Any, draws: _Draws, n_threads: int = 1
     ) -> tuple[NDArray[np.float64], NDArray[np.uint32]]: ...
     def sum_oob(
-        self, x: Any, draws: Draws, n_threads: int = 1
+        self, x: Any, draws: _Draws, n_threads: int = 1
     ) -> tuple[NDArray[np.float64], NDArray[np.uint32]]: ...
     def apply(self, x: Any, n_threads: int = 1) -> NDArray[np.int64]: ...
     def decision_path(self, x: Any, n_threads: int = 1) -> tuple[Any, NDArray[np.int64]]: ...
 
 @final
 class LazyForest:
-    def __new__(cls, x: Any, task: Task) -> LazyForest: ...
+    def __new__(cls, x: Any, task: _Task) -> LazyForest: ...
     def __reduce__(self) -> tuple[type[LazyForest], tuple[Any, ...]]: ...
     def __len__(self) -> int: ...
     @property

@@ -30,11 +30,11 @@ except ImportError as error:
         'python -m pip install "spinney[dask]"'
     ) from error
 
-import spinney as local
-from spinney import _host_cache
-from spinney._cluster_forest import ClusterClassifier, ClusterForest, ClusterRegressor
-from spinney._cluster_plan import LostError, Worker
-from spinney._cluster_task import Grown, Job, Missing, grow_range, report_host
+from spinney import ensemble
+from spinney._cluster import host_cache
+from spinney._cluster.forest import ClusterClassifier, ClusterForest, ClusterRegressor
+from spinney._cluster.plan import LostError, Worker
+from spinney._cluster.task import Grown, Job, Missing, grow_range, report_host
 from spinney.dataset import Dataset
 
 __all__ = [
@@ -146,7 +146,7 @@ class DaskCluster:
 
 def _receive(key: str, arguments: tuple[str, str, int, int], dask_worker: Any = None) -> None:
     """Write a piece that this worker has in its memory to the cache of its host."""
-    _host_cache.receive(*arguments, dask_worker.data[key])
+    host_cache.receive(*arguments, dask_worker.data[key])
 
 
 class DaskForest(ClusterForest):
@@ -172,7 +172,7 @@ class DaskForest(ClusterForest):
         others = list(dask.compute(*others))
         if not is_dask_collection(X):
             return X, others
-        path = _host_cache.get_directory() / f".writing-{secrets.token_hex(8)}"
+        path = host_cache.get_directory() / f".writing-{secrets.token_hex(8)}"
         Dataset.write(
             path, X, categorical_features=self.categorical_features, n_jobs=self._count_threads()
         )
@@ -207,7 +207,7 @@ def _apply(model: Any, method: str, block: Any) -> Any:
     return getattr(model, method)(block)
 
 
-class ExtraTreesClassifier(DaskForest, ClusterClassifier, local.ExtraTreesClassifier):
+class ExtraTreesClassifier(DaskForest, ClusterClassifier, ensemble.ExtraTreesClassifier):
     """Extremely randomised trees, grown by the workers of a Dask cluster.
 
     It is, bit for bit, the forest of the class of the same name in `spinney`, whose parameters and
@@ -230,7 +230,7 @@ class ExtraTreesClassifier(DaskForest, ClusterClassifier, local.ExtraTreesClassi
     """
 
 
-class ExtraTreesRegressor(DaskForest, ClusterRegressor, local.ExtraTreesRegressor):
+class ExtraTreesRegressor(DaskForest, ClusterRegressor, ensemble.ExtraTreesRegressor):
     """Extremely randomised trees, grown by the workers of a Dask cluster.
 
     It is, bit for bit, the forest of the class of the same name in `spinney`, whose parameters and
@@ -253,7 +253,7 @@ class ExtraTreesRegressor(DaskForest, ClusterRegressor, local.ExtraTreesRegresso
     """
 
 
-class RandomForestClassifier(DaskForest, ClusterClassifier, local.RandomForestClassifier):
+class RandomForestClassifier(DaskForest, ClusterClassifier, ensemble.RandomForestClassifier):
     """A random forest, grown by the workers of a Dask cluster.
 
     It is, bit for bit, the forest of the class of the same name in `spinney`, whose parameters and
@@ -276,7 +276,7 @@ class RandomForestClassifier(DaskForest, ClusterClassifier, local.RandomForestCl
     """
 
 
-class RandomForestRegressor(DaskForest, ClusterRegressor, local.RandomForestRegressor):
+class RandomForestRegressor(DaskForest, ClusterRegressor, ensemble.RandomForestRegressor):
     """A random forest, grown by the workers of a Dask cluster.
 
     It is, bit for bit, the forest of the class of the same name in `spinney`, whose parameters and

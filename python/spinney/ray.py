@@ -30,11 +30,11 @@ except ImportError as error:
         'spinney.ray needs the package ray: python -m pip install "spinney[ray]"'
     ) from error
 
-import spinney as local
-from spinney import _host_cache
-from spinney._cluster_forest import ClusterClassifier, ClusterForest, ClusterRegressor
-from spinney._cluster_plan import LostError, Worker
-from spinney._cluster_task import Grown, Job, Missing, grow_range, report_host
+from spinney import ensemble
+from spinney._cluster import host_cache
+from spinney._cluster.forest import ClusterClassifier, ClusterForest, ClusterRegressor
+from spinney._cluster.plan import LostError, Worker
+from spinney._cluster.task import Grown, Job, Missing, grow_range, report_host
 
 __all__ = [
     "ExtraTreesClassifier",
@@ -90,7 +90,7 @@ class RayCluster:
         self, workers: list[str], piece: NDArray[np.uint8], arguments: tuple[str, str, int, int]
     ) -> None:
         """Put a piece into the object store, from which machines fetch it."""
-        for result in self._call(_host_cache.receive, workers, *arguments, ray.put(piece)).values():
+        for result in self._call(host_cache.receive, workers, *arguments, ray.put(piece)).values():
             if isinstance(result, BaseException):
                 raise result
 
@@ -192,7 +192,7 @@ def _read_frame(rows: Any) -> Any:
     return pa.concat_tables(ray.get(rows.to_arrow_refs()), promote_options="default").to_pandas()
 
 
-class ExtraTreesClassifier(RayForest, ClusterClassifier, local.ExtraTreesClassifier):
+class ExtraTreesClassifier(RayForest, ClusterClassifier, ensemble.ExtraTreesClassifier):
     """Extremely randomised trees, grown by the workers of a Ray cluster.
 
     It is, bit for bit, the forest of the class of the same name in `spinney`, whose parameters and
@@ -216,7 +216,7 @@ class ExtraTreesClassifier(RayForest, ClusterClassifier, local.ExtraTreesClassif
     """
 
 
-class ExtraTreesRegressor(RayForest, ClusterRegressor, local.ExtraTreesRegressor):
+class ExtraTreesRegressor(RayForest, ClusterRegressor, ensemble.ExtraTreesRegressor):
     """Extremely randomised trees, grown by the workers of a Ray cluster.
 
     It is, bit for bit, the forest of the class of the same name in `spinney`, whose parameters and
@@ -240,7 +240,7 @@ class ExtraTreesRegressor(RayForest, ClusterRegressor, local.ExtraTreesRegressor
     """
 
 
-class RandomForestClassifier(RayForest, ClusterClassifier, local.RandomForestClassifier):
+class RandomForestClassifier(RayForest, ClusterClassifier, ensemble.RandomForestClassifier):
     """A random forest, grown by the workers of a Ray cluster.
 
     It is, bit for bit, the forest of the class of the same name in `spinney`, whose parameters and
@@ -264,7 +264,7 @@ class RandomForestClassifier(RayForest, ClusterClassifier, local.RandomForestCla
     """
 
 
-class RandomForestRegressor(RayForest, ClusterRegressor, local.RandomForestRegressor):
+class RandomForestRegressor(RayForest, ClusterRegressor, ensemble.RandomForestRegressor):
     """A random forest, grown by the workers of a Ray cluster.
 
     It is, bit for bit, the forest of the class of the same name in `spinney`, whose parameters and

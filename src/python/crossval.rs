@@ -14,7 +14,7 @@ use crate::crossval::{CrossValidation, Fold, TrainingRows};
 /// ----------
 /// x : ndarray of shape (n_samples, n_features), or CSR matrix
 ///     All rows.
-/// task : spinney._task.Task
+/// task : spinney._fit.task.Task
 ///     For all rows, without draws: each fold has its own.
 /// folds : list of tuple of (ndarray, bool, ndarray, Draws)
 ///     For each fold: its training rows, uint32, or, if the bool is True, all rows that are not

@@ -6,7 +6,7 @@ use pyo3::types::PyDict;
 
 use crate::error::Error;
 
-pyo3::import_exception!(spinney._messages, InvalidParameterError);
+pyo3::import_exception!(spinney._common.messages, InvalidParameterError);
 
 /// The exception for a hyperparameter of an estimator, in scikit-learn's words: it shows the value
 /// as Python does, if it is one of `params`.

@@ -251,7 +251,7 @@ impl PyForest {
 /// Parameters
 /// ----------
 /// x : ndarray of shape (n_samples, n_features), or CSC/CSR matrix
-/// task : spinney._task.Task
+/// task : spinney._fit.task.Task
 ///
 /// Returns
 /// -------

@@ -22,7 +22,7 @@ const TRAVERSALS: &str = "a str among {'auto', 'batched', 'single', 'eager'}";
 /// Parameters
 /// ----------
 /// x : ndarray of shape (n_samples, n_features), or CSC/CSR matrix
-/// task : spinney._task.Task
+/// task : spinney._fit.task.Task
 ///     It is kept: nobody must write to its arrays.
 #[pyclass(name = "LazyForest", module = "spinney._spinney", frozen)]
 pub struct PyLazyForest {

@@ -1,4 +1,4 @@
-//! A task from Python, a `spinney._task.Task`, read by the names of its fields.
+//! A task from Python, a `spinney._fit.task.Task`, read by the names of its fields.
 //!
 //! Types are checked here, ranges in `TreeParams::check` and its like; both speak with the same
 //! words.
@@ -21,7 +21,7 @@ use crate::params::{
 };
 use crate::runtime::Runtime;
 
-/// The fields of `spinney._task.Task`.
+/// The fields of `spinney._fit.task.Task`.
 #[derive(FromPyObject)]
 pub struct Task<'py> {
     y: Bound<'py, PyAny>,
@@ -139,7 +139,7 @@ impl<'py> Task<'py> {
     }
 }
 
-/// The fields of `spinney._draws.Draws`: on which rows trees are grown.
+/// The fields of `spinney._fit.draws.Draws`: on which rows trees are grown.
 #[derive(FromPyObject)]
 #[allow(clippy::struct_field_names, reason = "names of the Python class")]
 pub struct Draws<'py> {

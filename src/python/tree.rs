@@ -364,7 +364,7 @@ impl PyTree {
 /// Parameters
 /// ----------
 /// x : ndarray of shape (n_samples, n_features), or CSC/CSR matrix
-/// task : spinney._task.Task
+/// task : spinney._fit.task.Task
 ///     The task of one tree on all rows.
 ///
 /// Returns

@@ -8,6 +8,7 @@ use std::cmp::Ordering;
 use std::sync::OnceLock;
 
 use super::masks::ClassMasks;
+use super::row::{packed_row, slot_of, weight_of};
 use super::{
     ByBin, FEW_BINS, Inside, LANES, MAX_BINS, MAX_CLASSES, Packed, SLACK, Summed, TURNS, compare_means, entropy,
     in_turns, masks_without,
@@ -17,22 +18,6 @@ use crate::criterion::classes::{ClassCriterion, ClassPushed, ClassTotals, Measur
 use crate::criterion::entropy::tolerance;
 use crate::criterion::weights::SampleWeights;
 use crate::simd::{Level, vectorized};
-
-/// The low bits of a row, which hold its class.
-const SLOT_BITS: u32 = 8;
-const _: () = assert!(MAX_CLASSES <= 1 << SLOT_BITS);
-
-/// A row of this weight and class.
-#[inline]
-pub fn packed_row(weight: u64, slot: u32) -> u64 {
-    weight << SLOT_BITS | u64::from(slot)
-}
-
-/// The class of a row.
-#[inline]
-pub fn slot_of(row: u64) -> usize {
-    (row & ((1 << SLOT_BITS) - 1)) as usize
-}
 
 /// Histogram of weights by class, and buffers.
 pub struct PackedClasses<B> {
@@ -159,7 +144,7 @@ impl<W: SampleWeights, M: Measure> Packed<ClassCriterion<'_, W, M>> for PackedCl
             self.turns.resize(TURNS * size, W::Count::default());
             for rows in of_outputs {
                 in_turns(rows, bins, |turn, &row, bin| {
-                    self.turns[turn * size + slot(row, bin)] += W::Count::of(row >> SLOT_BITS);
+                    self.turns[turn * size + slot(row, bin)] += W::Count::of(weight_of(row));
                 });
             }
             for turn in self.turns.chunks_exact(size) {
@@ -167,7 +152,7 @@ impl<W: SampleWeights, M: Measure> Packed<ClassCriterion<'_, W, M>> for PackedCl
             }
         } else {
             for (&row, &bin) in of_outputs.flat_map(|rows| rows.iter().zip(bins)) {
-                counts[slot(row, bin)] += W::Count::of(row >> SLOT_BITS);
+                counts[slot(row, bin)] += W::Count::of(weight_of(row));
             }
         }
         self.add_up(&(0..n_bins));
@@ -297,14 +282,14 @@ vectorized! {
             // other.
             for (rows, ranks) in rows.chunks(LANES).zip(ranks.chunks(LANES)) {
                 for (lane, (&row, ranks)) in rows.iter().zip(ranks).enumerate() {
-                    let (counts, weight) = (&mut below[slot_of(row)], B::of(row >> SLOT_BITS));
+                    let (counts, weight) = (&mut below[slot_of(row)], B::of(weight_of(row)));
                     counts[lane] += if ranks[0] < ends[0] { weight } else { B::default() };
                 }
             }
             return;
         }
         for (&row, ranks) in rows.iter().zip(ranks) {
-            let (counts, weight) = (&mut below[slot_of(row)], B::of(row >> SLOT_BITS));
+            let (counts, weight) = (&mut below[slot_of(row)], B::of(weight_of(row)));
             for lane in 0..N {
                 counts[lane] += if ranks[lane] < ends[lane] { weight } else { B::default() };
             }
@@ -322,7 +307,7 @@ vectorized! {
         turns: &mut [[B; LANES]],
     ) {
         in_turns(rows, words, |turn, &row, word| {
-            let (counts, weight) = (&mut turns[turn * n_classes + slot_of(row)], B::of(row >> SLOT_BITS));
+            let (counts, weight) = (&mut turns[turn * n_classes + slot_of(row)], B::of(weight_of(row)));
             let masks = masks_without(word, bits);
             for lane in 0..LANES {
                 counts[lane] += weight.masked(masks[lane]);

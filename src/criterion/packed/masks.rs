@@ -4,7 +4,7 @@
 //! common. Rows that are added up one by one wait for the row before, if that is of the same class
 //! (`benches/NOTES.md`).
 
-use super::classes::slot_of;
+use super::row::slot_of;
 use super::{MAX_CLASSES, TURNS};
 use crate::simd::{Level, vectorized};
 
@@ -19,7 +19,7 @@ pub struct ClassMasks {
 }
 
 impl ClassMasks {
-    /// The masks of [packed rows](super::classes::packed_row), whose classes are below `n_classes`. With
+    /// The masks of [packed rows](super::row::packed_row), whose classes are below `n_classes`. With
     /// several outputs a row has several classes: there are `n_rows` rows for each output. O(rows).
     pub fn of(n_rows: usize, n_classes: usize, rows: &[u64]) -> Self {
         let mut words = vec![0u64; n_rows.div_ceil(ROWS) * n_classes];
@@ -73,7 +73,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::criterion::packed::classes::packed_row;
+    use crate::criterion::packed::row::packed_row;
 
     proptest! {
         #[test]

@@ -10,6 +10,7 @@ mod classes;
 mod entropy;
 mod masks;
 mod none;
+mod row;
 mod sums;
 
 pub use binary::PackedBinary;

@@ -1,0 +1,1 @@
+"""What forests on Dask and on Ray share."""

@@ -1,0 +1,129 @@
+"""Checks of arguments that scikit-learn's own validation does not make."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_array
+
+from spinney._common.messages import reject_parameter
+
+
+def is_bool(value: Any) -> bool:
+    """Return whether a value is a bool of Python or NumPy."""
+    return isinstance(value, (bool, np.bool_))
+
+
+def check_int(owner: str, name: str, value: Any, least: int, more: str = "") -> None:
+    """Raise ValueError unless a parameter is an int that is not too small."""
+    if not isinstance(value, Integral) or value < least:
+        reject_parameter(owner, name, value, f"an int in the range [{least}, inf){more}")
+
+
+def require_matplotlib(owner: str) -> None:
+    """Raise ImportError, which names the function that draws, if matplotlib is not installed."""
+    if find_spec("matplotlib") is None:
+        raise ImportError(f"{owner} draws by matplotlib, which is not installed.")
+
+
+def check_counts(y: NDArray[np.float64], wanted_sum: str) -> None:
+    """Raise ValueError, in scikit-learn's words, for targets that Poisson regression cannot have.
+
+    Parameters
+    ----------
+    y : ndarray
+    wanted_sum : {"positive", "strictly positive"}
+        How the message describes the sum. scikit-learn's trees and forests have different words.
+    """
+    if np.any(y < 0):
+        raise ValueError(
+            "Some value(s) of y are negative which is not allowed for Poisson regression."
+        )
+    if not np.any(y > 0):
+        raise ValueError(f"Sum of y is not {wanted_sum} which is necessary for Poisson regression.")
+
+
+def check_monotonic_cst(monotonic_cst: Any, n_features: int) -> list[int]:
+    """Return the constraint of each feature; raise ValueError, in scikit-learn's words."""
+    constraints = np.asarray(monotonic_cst)
+    legal = "monotonic_cst must be None or an array-like of -1, 0 or 1"
+    if constraints.ndim != 1 or constraints.dtype.kind not in "iufb":
+        raise ValueError(f"{legal}, but got {monotonic_cst!r}")
+    if constraints.shape[0] != n_features:
+        raise ValueError(
+            f"monotonic_cst has shape {constraints.shape[0]} but the input data X has "
+            f"{n_features} features."
+        )
+    if not np.all(np.isin(constraints, (-1, 0, 1))):
+        raise ValueError(f"{legal}, but got {np.unique(constraints)}")
+    return [int(constraint) for constraint in constraints]
+
+
+def check_sample_weight(sample_weight: Any, n_samples: int) -> NDArray[np.float64]:
+    """Return one float64 weight per sample. The compiled part checks that none is negative.
+
+    Parameters
+    ----------
+    sample_weight : array-like of shape (n_samples,) or float
+    n_samples : int
+    """
+    if np.isscalar(sample_weight):
+        sample_weight = np.full(n_samples, sample_weight)
+    weights: NDArray[np.float64] = check_array(
+        sample_weight, ensure_2d=False, dtype=np.float64, order="C", input_name="sample_weight"
+    )
+    if weights.ndim != 1 or weights.shape[0] != n_samples:
+        raise ValueError(
+            f"sample_weight must be a scalar or a 1D array of shape ({n_samples},). "
+            f"Got shape {weights.shape} instead."
+        )
+    check_total(weights, "sample_weight")
+    return np.require(weights, requirements="A")
+
+
+def check_total(weights: NDArray[np.float64], name: str) -> None:
+    """Raise ValueError if weights are so large that a float may not hold their total."""
+    largest = float(weights.max(initial=0.0))
+    if not np.isfinite(largest * int(np.count_nonzero(weights))):
+        raise ValueError(
+            f"{name} must be small enough for a finite total. "
+            f"Got a largest weight of {largest:g} instead."
+        )
+
+
+def check_sample_ids(sample_ids: Any, n_samples: int) -> NDArray[np.uint64]:
+    """Return one uint64 id per sample.
+
+    Parameters
+    ----------
+    sample_ids : array-like of int of shape (n_samples,)
+    n_samples : int
+    """
+    ids = np.asarray(sample_ids)
+    if ids.dtype.kind == "f" and isinstance(sample_ids, (list, tuple)):
+        # NumPy makes floats of ints of which some are beyond int64 and others are not.
+        ids = np.asarray(sample_ids, dtype=object)
+    if ids.dtype.kind == "O":
+        # Integers beyond int64, or nullable ones of a data frame.
+        values = ids.ravel().tolist()
+        if all(isinstance(i, Integral) and 0 <= int(i) < 2**64 for i in values):
+            ids = np.array(values, dtype=np.uint64).reshape(ids.shape)
+    if ids.dtype.kind not in "iu":
+        raise ValueError(
+            "sample_ids must be integers in the range [0, 2**64). "
+            f"Got values of type {ids.dtype} instead."
+        )
+    if ids.shape != (n_samples,):
+        raise ValueError(
+            f"sample_ids must have shape ({n_samples},), one per sample. "
+            f"Got shape {ids.shape} instead."
+        )
+    if ids.size and ids.min() < 0:
+        raise ValueError(
+            f"sample_ids must be integers in the range [0, 2**64). Got {ids.min()} instead."
+        )
+    return np.require(ids, dtype=np.uint64, requirements=("C", "A"))

@@ -1,0 +1,1 @@
+"""Methods of estimators that explain them."""

@@ -1,0 +1,153 @@
+"""Neighbours: rows that a forest sends to the same leaves."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from spinney._common.checks import check_int, is_bool
+from spinney._common.messages import reject_parameter
+from spinney._data.unknown_categories import tell_once
+from spinney._spinney import Forest, draw_rows, share_leaves
+
+if TYPE_CHECKING:
+    from spinney._fit.draws import Draws
+
+_MAX_INDEX = 2**31 - 1
+
+
+class ForestNeighbours(ABC):
+    """Mixin of the grown forests, by whose leaves rows are neighbours."""
+
+    forest_: Forest
+    _draws: Draws | None
+
+    def proximity(self, X: Any, Y: Any = None, *, oob: bool = False) -> Any:
+        """Return how often two samples share a leaf.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples. Sparse formats other than CSR are converted to it.
+        Y : {array-like, sparse matrix} of shape (n_others, n_features), default=None
+            Other samples. None means `X`.
+        oob : bool, default=False
+            Whether to look only at trees that have seen neither of the two samples. `X` must then
+            be the training samples, in their order, and `Y` None.
+
+        Returns
+        -------
+        proximity : sparse matrix of shape (n_samples, n_others)
+            CSR, float64: the share of the trees in which the two samples reach the same leaf; with
+            `oob`, of the trees that have seen neither of them. Pairs that share no leaf are not
+            stored, nor are pairs of which each tree has seen one. Indices ascend in each row. It
+            takes 12 bytes per stored pair, and while it is made some 20 per sample and tree, and 4
+            per node.
+
+        Raises
+        ------
+        NotFittedError
+            If the forest is not fitted.
+        ValueError, TypeError
+            If an argument is illegal, or if samples out of bag are asked for from a forest that
+            does not know them. The message names it.
+        MemoryError
+            If the result needs more memory than there is.
+        """
+        check_is_fitted(self)
+        if not is_bool(oob):
+            reject_parameter("proximity", "oob", oob, "a bool")
+        if oob and Y is not None:
+            reject_parameter("proximity", "Y", Y, "None if oob=True")
+        with tell_once():
+            leaves = self.apply(X)
+            unseen = self._list_unseen(leaves.shape[0]) if oob else None
+            others = None if Y is None else self.apply(Y)
+        n_others = leaves.shape[0] if others is None else others.shape[0]
+        indptr, indices, shares = share_leaves(leaves, others, unseen, self._count_threads())
+        if shares.size <= _MAX_INDEX:
+            # scipy wants both arrays of one type.
+            indptr = indptr.astype(np.int32)
+        return sparse.csr_matrix((shares, indices, indptr), shape=(leaves.shape[0], n_others))
+
+    def nearest(self, X: Any, k: int = 10, *, Y: Any) -> tuple[NDArray[np.int64], NDArray[Any]]:
+        """Return the samples that share most leaves with each sample.
+
+        The whole matrix of proximities is made, and takes the time and memory that
+        :meth:`proximity` says.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples. Sparse formats other than CSR are converted to it.
+        k : int, default=10
+            How many samples to look for.
+        Y : {array-like, sparse matrix} of shape (n_others, n_features)
+            The samples among which to look: usually those of the training, which a forest does not
+            keep.
+
+        Returns
+        -------
+        indices : ndarray of shape (n_samples, k), int64
+            The rows of `Y` that share most leaves, most of all first; of equal ones the first in
+            `Y`. -1 where there are fewer that share a leaf.
+        shares : ndarray of shape (n_samples, k), float64
+            The shares of trees in which they share a leaf. 0 where there are fewer.
+
+        Raises
+        ------
+        NotFittedError
+            If the forest is not fitted.
+        ValueError, TypeError
+            If an argument is illegal. The message names it.
+        """
+        check_int("nearest", "k", k, 1)
+        return list_nearest(self.proximity(X, Y), int(k))
+
+    def _list_unseen(self, n_samples: int) -> NDArray[np.uint8]:
+        """Return 1 where a tree was grown without a sample, else 0: (n_samples, n_trees)."""
+        if self._draws is None:
+            raise ValueError(
+                "A forest that from_sklearn has made does not know the samples of its trees: "
+                "oob=True is not possible."
+            )
+        if self._draws.scheme == "all":
+            raise ValueError(
+                "oob=True needs samples that trees have not seen. Got a forest whose trees have "
+                "seen all samples: set bootstrap."
+            )
+        if self._draws.n_samples != n_samples:
+            raise ValueError(
+                "X must be the training samples if oob=True: "
+                f"{self._draws.n_samples} samples. Got {n_samples} instead."
+            )
+        counts = draw_rows(self._draws, self.forest_.seeds, self._count_threads())
+        return np.column_stack([(count == 0).view(np.uint8) for count in counts])
+
+    @abstractmethod
+    def apply(self, X: Any) -> NDArray[np.int64]:
+        """Return the leaf that each sample reaches in each tree."""
+
+    @abstractmethod
+    def _count_threads(self) -> int:
+        """Return the number of threads."""
+
+
+def list_nearest(weights: Any, k: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the columns with the largest entries of each row of a CSR matrix, and the entries."""
+    n_rows = weights.shape[0]
+    indices = np.full((n_rows, k), -1, dtype=np.int64)
+    largest = np.zeros((n_rows, k))
+    for row in range(n_rows):
+        part = slice(weights.indptr[row], weights.indptr[row + 1])
+        values, columns = weights.data[part], weights.indices[part]
+        # Of equal ones the first column.
+        order = np.lexsort((columns, -values))[:k]
+        indices[row, : order.size] = columns[order]
+        largest[row, : order.size] = values[order]
+    return indices, largest

@@ -1,0 +1,144 @@
+"""Importances by scores of what a forest predicts out of bag."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Real
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.metrics import check_scoring
+from sklearn.utils import _safe_indexing
+
+from spinney._common.progress import show_progress
+from spinney._fit.draws import Draws
+from spinney._spinney import forest_oob_changes
+
+
+class _OobEstimator(BaseEstimator):
+    """Stands in scorers for a forest: predicts, out of bag, for the samples that it holds."""
+
+    _forest: Any
+    _sums: NDArray[np.float64]
+    _counts: NDArray[np.uint32]
+
+    def hold(self, forest: Any, sums: NDArray[np.float64], counts: NDArray[np.uint32]) -> None:
+        """Take sums of what trees predict for samples, and the numbers of these trees."""
+        self._forest, self._sums, self._counts = forest, sums, counts
+        for name in ("n_features_in_", "n_outputs_", "classes_", "n_classes_"):
+            if hasattr(forest, name):
+                setattr(self, name, getattr(forest, name))
+
+    def fit(self, X: Any, y: Any) -> NoReturn:  # noqa: ARG002 - scikit-learn asks for the method
+        """Raise TypeError."""
+        raise TypeError("A scorer gets an estimator that predicts out of bag and cannot be fitted.")
+
+    def _find_values(self, X: Any) -> NDArray[np.float64]:
+        """Return the means over the trees, in the shape that `_split_outputs` describes."""
+        n_given = X.shape[0] if hasattr(X, "shape") else len(X)
+        if n_given != self._sums.shape[0]:
+            raise ValueError(
+                "The estimator that a scorer gets predicts out of bag for all samples of its X, "
+                f"{self._sums.shape[0]} of them, and for no others. Got {n_given} samples."
+            )
+        means = self._sums / self._counts[:, np.newaxis]
+        values: NDArray[np.float64] = self._forest._split_outputs(means)
+        return values
+
+
+class _OobClassifier(ClassifierMixin, _OobEstimator):
+    def predict(self, X: Any) -> NDArray[Any]:
+        labels: NDArray[Any] = self._forest._choose_labels(self._find_values(X))
+        return labels
+
+    def predict_proba(self, X: Any) -> Any:
+        return self._forest._list_probabilities(self._find_values(X))
+
+
+class _OobRegressor(RegressorMixin, _OobEstimator):
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        return self._find_values(X)[..., 0]
+
+
+def score_permutations(
+    forest: Any,
+    X: Any,
+    training: tuple[Any, Any, Draws],
+    scoring: Any,
+    groups: tuple[NDArray[np.uint32], int],
+    n_repeats: int,
+    seed: int,
+) -> NDArray[np.float64]:
+    """Return what the score of a forest out of bag loses if columns are permuted.
+
+    Parameters
+    ----------
+    forest : grown forest
+    X : ndarray or CompressedMatrix of shape (n_samples, n_features)
+        The training samples, in the form that the compiled part takes.
+    training : tuple of (X, y, Draws)
+        The samples and their targets as the user has given them, and how samples were drawn.
+    scoring : str or callable
+    groups : tuple of (ndarray of shape (n_features,), int)
+        The group of each feature, and the number of groups. Other features are left as they are.
+    n_repeats : int
+    seed : int
+        Seed of the permutations of samples, one per repeat, which are those of
+        `numpy.random.RandomState(seed)`.
+
+    Returns
+    -------
+    importances : ndarray of shape (n_groups, n_repeats), float64
+    """
+    samples, y, draws = training
+    if forest.n_outputs_ == 1:
+        y = np.ravel(y)
+    group_of, n_groups = groups
+    n_threads, verbose = forest._count_threads(), int(forest.verbose)
+    sums, counts = forest.forest_.sum_oob(X, draws, n_threads)
+    known = np.flatnonzero(counts)
+    if known.size == 0:
+        raise ValueError("There is no tree that has not seen all samples.")
+    if known.size < counts.size:
+        samples, y = (_safe_indexing(part, known) for part in (samples, y))
+        sums, counts = sums[known], counts[known]
+    # Where a sample is among those that a tree has not seen.
+    place_of = np.zeros(X.shape[0], dtype=np.intp)
+    place_of[known] = np.arange(known.size)
+    oob = _OobClassifier() if forest._classifies else _OobRegressor()
+    oob.hold(forest, sums, counts)
+    score = _make_score(oob, samples, y, scoring)
+    baseline = score()
+    importances = np.zeros((n_groups, n_repeats))
+    random = np.random.RandomState(seed)
+    for repeat in range(n_repeats):
+        donors = random.permutation(X.shape[0]).astype(np.uint32)
+        with show_progress(verbose, 0, len(forest.forest_), "permuting") as watcher:
+            starts, rows, changed = forest_oob_changes(
+                forest.forest_, X, draws, group_of, n_groups, donors, n_threads, watcher
+            )
+        for group in np.flatnonzero(np.diff(starts)):
+            part = slice(starts[group], starts[group + 1])
+            places = place_of[rows[part]]
+            before = sums[places]
+            sums[places] = changed[part]
+            importances[group, repeat] = baseline - score()
+            sums[places] = before
+    return importances
+
+
+def _make_score(oob: _OobEstimator, X: Any, y: Any, scoring: Any) -> Callable[[], float]:
+    """Return a function that scores the present predictions."""
+    scorer = check_scoring(oob, scoring=scoring)
+
+    def score() -> float:
+        value = scorer(oob, X, y)
+        if not isinstance(value, Real):
+            raise TypeError(
+                f"scoring must return a number. Got {value!r} ({type(value).__name__}) instead."
+            )
+        return float(value)
+
+    return score

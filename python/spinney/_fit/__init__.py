@@ -1,0 +1,1 @@
+"""From parameters, targets and weights to a task for the compiled part."""

@@ -1,0 +1,126 @@
+"""The samples that the trees of a forest are grown on."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spinney._common.messages import warn_caller
+from spinney._spinney import draw_rows
+
+# A float as `max_samples` that leads to fewer draws than this, or than the cube root of the number
+# of samples, is warned about, as in scikit-learn.
+_FEW_DRAWS = 10
+# A total of weights that is as near to a whole number, relative to itself, is meant to be one.
+_ROUNDING = 1e-12
+
+
+class Draws(NamedTuple):
+    """How samples are drawn: together with the seed of a tree this determines the tree's sample.
+
+    The compiled part reads these fields.
+    """
+
+    scheme: str
+    """"all", "with replacement", "without replacement" or "poisson"."""
+    n_samples: int
+    n_outputs: int
+    n_draws: int | None
+    """Draws per tree with or without replacement; None means one per sample."""
+    sample_weight: NDArray[np.float64] | None
+    """Weights of the samples, multiplied by those of their classes."""
+    sample_ids: NDArray[np.uint64] | None
+
+    def copy_arrays(self, *, keep_weights: bool) -> Draws:
+        """Return draws whose arrays are copies, so that a caller may write to the originals.
+
+        Parameters
+        ----------
+        keep_weights : bool
+            Whether to keep the weights of the scheme "all", in which no draw depends on them.
+        """
+        weights = self.sample_weight if keep_weights or self.scheme != "all" else None
+        ids = self.sample_ids if self.scheme == "poisson" else None
+        return self._replace(
+            sample_weight=None if weights is None else weights.copy(),
+            sample_ids=None if ids is None else ids.copy(),
+        )
+
+    def is_sound(self) -> bool:
+        """Return whether the fields, which may come from a file, are what they are said to be."""
+        schemes = ("all", "with replacement", "without replacement", "poisson")
+        counts = [self.n_samples, self.n_outputs, 0 if self.n_draws is None else self.n_draws]
+        weights, ids = self.sample_weight, self.sample_ids
+        is_of_rows = all(
+            array is None or array.shape == (self.n_samples,) for array in (weights, ids)
+        )
+        return (
+            self.scheme in schemes
+            and all(type(count) is int and 0 <= count < 2**63 for count in counts)
+            and is_of_rows
+            and (weights is None or (weights.dtype == np.float64 and bool(np.all(weights >= 0))))
+            and (ids is None or ids.dtype == np.uint64)
+        )
+
+    def list_rows(self, seeds: list[int], n_threads: int) -> list[NDArray[Any]]:
+        """Return the rows of each tree, sorted. A row that was drawn k times is listed k times."""
+        dtype = np.int32 if self.n_samples <= np.iinfo(np.int32).max else np.int64
+        everything = np.arange(self.n_samples, dtype=dtype)
+        if self.scheme == "all":
+            return [everything.copy() for _ in seeds]
+        return [np.repeat(everything, counts) for counts in draw_rows(self, seeds, n_threads)]
+
+
+class Growth(NamedTuple):
+    """What an estimator of a tree of a forest needs besides the tree and its seed."""
+
+    params: dict[str, Any]
+    """Parameters of the estimator, without `random_state`."""
+    max_features: int
+    """Number of features that each node drew."""
+    with_missing: NDArray[np.int64]
+    """The features that had missing values in training."""
+
+
+def count_draws_with_replacement(
+    max_samples: Any, n_samples: int, weights: NDArray[np.float64] | None
+) -> int:
+    """Return the number of draws per tree with replacement.
+
+    A float is a fraction of the total weight, as in scikit-learn 1.9, so that a sample with weight
+    k counts like k samples.
+    """
+    if max_samples is None:
+        return n_samples
+    if isinstance(max_samples, Integral):
+        return int(max_samples)
+    total = n_samples if weights is None else float(weights.sum())
+    if abs(total - round(total)) <= _ROUNDING * total:
+        # Weights that balance classes are ratios of numbers of samples: rounding must not cost a
+        # draw.
+        total = round(total)
+    n_draws = max(int(max_samples * total), 1)
+    if n_draws < max(_FEW_DRAWS, n_samples ** (1 / 3)):
+        whole = "number of samples" if weights is None else "total sum of sample weights"
+        warn_caller(
+            f"Using the fractional value {max_samples=} when the {whole} is {total} results in a "
+            f"low number ({n_draws}) of bootstrap samples. We recommend passing `max_samples` as "
+            "an integer instead."
+        )
+    return n_draws
+
+
+def count_draws_without_replacement(
+    max_samples: Any, n_samples: int, weights: NDArray[np.float64] | None
+) -> int | None:
+    """Return the number of draws per tree without replacement; None means one per sample.
+
+    A float is a fraction of the number of samples with a positive weight.
+    """
+    if max_samples is None or isinstance(max_samples, Integral):
+        return None if max_samples is None else int(max_samples)
+    n_positive = n_samples if weights is None else int(np.count_nonzero(weights))
+    return max(int(max_samples * n_positive), 1)

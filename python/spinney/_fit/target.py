@@ -1,0 +1,212 @@
+"""Targets of classifiers and of regressors: from `y` to codes and numbers, and back to labels."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from numbers import Integral
+from typing import Any, ClassVar, NamedTuple, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils import Tags, check_array, compute_sample_weight
+from sklearn.utils.multiclass import check_classification_targets
+
+from spinney._common.checks import check_counts
+from spinney._common.messages import warn_caller
+from spinney._data.levels import number_distinct
+from spinney._fit.labels import read_labels
+
+
+class EncodedTarget(NamedTuple):
+    """A target in the form that the compiled part reads."""
+
+    y: NDArray[np.uint32] | NDArray[np.float64]
+    """Codes of classes, or numbers; C-ordered, of shape (n_samples, n_outputs)."""
+    n_classes: list[int] | None
+    """Number of classes of each output; None for numbers."""
+
+
+class ClassTarget(ClassifierMixin, ABC):
+    """Mixin of the estimators that predict class labels."""
+
+    _classifies: ClassVar[bool] = True
+    # The strings that `class_weight` may be.
+    _class_weight_presets: ClassVar[tuple[str, ...]] = ("balanced",)
+
+    classes_: Any
+    n_classes_: Any
+    n_outputs_: int
+    class_weight: Any
+    _reject: Callable[[str, str], NoReturn]
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
+
+    def _check_own_params(self) -> None:
+        super()._check_own_params()
+        weight, presets = self.class_weight, self._class_weight_presets
+        is_preset = isinstance(weight, str) and weight in presets
+        if not (is_preset or weight is None or isinstance(weight, (dict, list))):
+            names = ", ".join(map(repr, presets))
+            self._reject("class_weight", f"a str among {{{names}}}, a dict, a list or None")
+
+    def _check_counts(self, targets: NDArray[Any]) -> None:
+        """Do nothing: classes are no counts."""
+
+    def _read_y(self, y: Any) -> Any:
+        return read_labels(y)
+
+    def _encode_y(self, y: NDArray[Any]) -> EncodedTarget:
+        is_integer = y.dtype.kind in "iu"
+        if not is_integer:
+            check_classification_targets(y)
+        numbered = [number_distinct(column) for column in y.T]
+        classes = [labels for labels, _ in numbered]
+        if is_integer and 2 * sum(labels.shape[0] for labels in classes) > y.shape[0]:
+            # The check, which sorts all rows, accepts integers, but warns if most are distinct.
+            check_classification_targets(y)
+        self.__dict__.update(make_class_attributes(classes))
+        codes = np.column_stack([numbers for _, numbers in numbered]).astype(np.uint32, order="C")
+        return EncodedTarget(codes, [labels.shape[0] for labels in classes])
+
+    @abstractmethod
+    def _weigh_classes(
+        self,
+        y: NDArray[Any],
+        codes: NDArray[np.uint32],
+        sample_weight: NDArray[np.float64] | None,
+    ) -> NDArray[np.float64] | None:
+        """Return the weight that its classes give each sample; None if all are 1."""
+
+    def _read_class_weight(self, y: NDArray[Any]) -> NDArray[np.float64] | None:
+        """Return the weights of samples by `class_weight` as scikit-learn's trees understand it."""
+        if self.class_weight is None:
+            return None
+        try:
+            weights: NDArray[np.float64] = compute_sample_weight(self.class_weight, y)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"The 'class_weight' parameter is illegal: {error}") from error
+        if not np.all(np.isfinite(weights) & (weights >= 0)):
+            self._reject("class_weight", "finite and non-negative for every class")
+        return weights
+
+    def _choose_labels(self, values: NDArray[np.float64]) -> NDArray[Any]:
+        """Return the class with the largest value; of equal values, the first class."""
+        return self._take_labels(np.argmax(values, axis=-1))
+
+    def _take_labels(self, codes: NDArray[Any]) -> NDArray[Any]:
+        """Return classes by their codes: of shape (n_samples,), or (n_samples, n_outputs)."""
+        if self.n_outputs_ == 1:
+            labels: NDArray[Any] = self.classes_.take(codes)
+            return labels
+        return np.column_stack([c.take(b) for c, b in zip(self.classes_, codes.T, strict=True)])
+
+    def _list_probabilities(self, values: NDArray[np.float64]) -> Any:
+        """Return what `predict_proba` returns: an array, or a list with one array per output."""
+        if self.n_outputs_ == 1:
+            return values
+        return [values[:, output, :n] for output, n in enumerate(self.n_classes_)]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the share of samples whose class is predicted.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples.
+        y : array-like of shape (n_samples,)
+            Their classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples. None means that all are 1.
+
+        Returns
+        -------
+        score : float
+        """
+        # scikit-learn would compare integers of nullable types as float64.
+        return float(super().score(X, self._read_y(y), sample_weight))
+
+    @abstractmethod
+    def predict_proba(self, X: Any) -> Any:
+        """Predict the probability of each class."""
+
+    def predict_log_proba(self, X: Any) -> Any:
+        """Predict the natural logarithm of the probability of each class; -inf where it is 0.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples. Sparse formats other than CSR are converted to it.
+
+        Returns
+        -------
+        log_proba : ndarray of shape (n_samples, n_classes), or list of one such array per output
+            float64; columns are in the order of `classes_`.
+        """
+        proba = self.predict_proba(X)
+        with np.errstate(divide="ignore"):
+            return np.log(proba) if self.n_outputs_ == 1 else [np.log(p) for p in proba]
+
+
+class NumberTarget(RegressorMixin):
+    """Mixin of the estimators that predict numbers."""
+
+    _classifies: ClassVar[bool] = False
+
+    criterion: Any
+    quantile: Any
+    min_samples_leaf: Any
+    # How scikit-learn's message describes the sum that targets must have for Poisson regression.
+    _wanted_sum: ClassVar[str] = "positive"
+
+    def _read_y(self, y: Any) -> Any:
+        return y
+
+    def _encode_y(self, y: NDArray[Any]) -> EncodedTarget:
+        # The check tests finiteness by a sum, which may overflow.
+        with np.errstate(over="ignore", invalid="ignore"):
+            targets = check_array(y, dtype=np.float64, order="C", input_name="y")
+        self._check_counts(targets)
+        if self.criterion == "quantile":
+            warn_of_small_leaves(self.quantile, self.min_samples_leaf, targets.shape[0])
+        return EncodedTarget(np.require(targets, requirements="A"), None)
+
+    def _check_counts(self, targets: NDArray[Any]) -> None:
+        """Raise ValueError for targets that the criterion "poisson" cannot have, if it is used."""
+        # What is no number is refused when it is converted.
+        if self.criterion == "poisson" and targets.dtype.kind in "biuf":
+            check_counts(targets, self._wanted_sum)
+
+
+def warn_of_small_leaves(quantile: float, min_samples_leaf: float, n_samples: int) -> None:
+    """Warn if leaves may be too small to have a quantile that is not one of their extremes."""
+    tail = min(quantile, 1.0 - quantile)
+    is_count = isinstance(min_samples_leaf, Integral)
+    smallest = int(min_samples_leaf if is_count else np.ceil(min_samples_leaf * n_samples))
+    # 10 * (1 - 0.9) is less than 1 by rounding alone.
+    needed = int(np.ceil(1.0 / tail * (1.0 - 1e-12)))
+    if smallest < needed:
+        warn_caller(
+            f"criterion='quantile' with {quantile=} needs leaves of at least {needed} samples. "
+            f"With {min_samples_leaf=} leaves may have {smallest}: their quantiles are then "
+            "extremes of few targets, and predictions lie closer to the median than asked for. "
+            f"Set min_samples_leaf to {needed} or more; several times as many is better."
+        )
+
+
+def make_class_attributes(labels: list[NDArray[Any]]) -> dict[str, Any]:
+    """Return the fitted attributes that describe the classes.
+
+    Parameters
+    ----------
+    labels : list of ndarray
+        The sorted labels of each output.
+    """
+    n_classes = [of_output.shape[0] for of_output in labels]
+    if len(labels) == 1:
+        return {"classes_": labels[0], "n_classes_": n_classes[0]}
+    return {"classes_": labels, "n_classes_": np.array(n_classes, dtype=np.intp)}

@@ -1,0 +1,172 @@
+"""From fitted estimators of scikit-learn to those of spinney."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import sklearn.ensemble
+import sklearn.tree
+from numpy.typing import NDArray
+from sklearn.base import is_classifier
+from sklearn.utils.validation import check_is_fitted
+
+from spinney._fit.draws import Growth
+from spinney._fit.target import make_class_attributes
+from spinney._spinney import Forest, Tree
+from spinney.conversion._to_sklearn import round_down
+from spinney.storage._classes import list_classes
+
+_SHARED = (
+    "feature_names_in_",
+    "oob_decision_function_",
+    "oob_prediction_",
+    "oob_score_",
+)
+
+
+def from_sklearn(model: Any) -> Any:
+    """Return an estimator of spinney that predicts the same numbers as one of scikit-learn.
+
+    scikit-learn compares values that are rounded to float32 with thresholds of float64. Here
+    thresholds are moved to where this rounding takes place, so that every finite value, of whatever
+    dtype, goes the same way, and single trees predict the same bits. Forests do too when
+    scikit-learn predicts with one thread; with several it adds up its trees in an order that
+    varies, and the last bits of its own results with it.
+
+    Parameters
+    ----------
+    model : DecisionTree, ExtraTree, RandomForest or ExtraTrees classifier or regressor
+        A fitted estimator of scikit-learn; it is not changed. Several outputs and missing values
+        are fine.
+
+    Returns
+    -------
+    estimator : object
+        A fitted estimator of the class of the same name, with the same parameters. The samples that
+        the trees of a forest were grown on are not known to it: it has no `estimators_samples_` and
+        cannot be continued with ``warm_start=True``.
+
+    Raises
+    ------
+    TypeError
+        If the model is of another class.
+    NotFittedError
+        If the model is not fitted.
+
+    Examples
+    --------
+    >>> import spinney
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = RandomForestClassifier(random_state=0).fit(X, y)
+    >>> (spinney.from_sklearn(model).predict_proba(X) == model.predict_proba(X)).all()
+    np.True_
+    """
+    ours = dict(list_classes())
+    kind, name = type(model), type(model).__name__
+    is_tree, is_forest = (kind is getattr(m, name, None) for m in (sklearn.tree, sklearn.ensemble))
+    if name not in ours or not (is_tree or is_forest):
+        raise TypeError(
+            f"model must be an estimator of one of scikit-learn's classes {', '.join(ours)}. "
+            f"Got {model!r} instead."
+        )
+    check_is_fitted(model)
+    return (_convert_tree if is_tree else _convert_forest)(ours[name], model)
+
+
+def _convert_tree(estimator_class: Any, model: Any) -> Any:
+    estimator = _start(estimator_class, model)
+    estimator.tree_ = _convert_arrays(model.tree_)
+    estimator.max_features_ = int(model.max_features_)
+    estimator._with_missing = _NO_FEATURES
+    return estimator
+
+
+def _convert_forest(estimator_class: Any, model: Any) -> Any:
+    estimator = _start(estimator_class, model)
+    trees = model.estimators_
+    estimator.forest_ = Forest(
+        [_convert_arrays(tree.tree_) for tree in trees],
+        [tree.random_state if isinstance(tree.random_state, int) else 0 for tree in trees],
+    )
+    growths = {
+        n: Growth(estimator._select_estimator_params(), n, _NO_FEATURES)
+        for n in {int(tree.max_features_) for tree in trees}
+    }
+    estimator._growths = [growths[int(tree.max_features_)] for tree in trees]
+    estimator._draws = None
+    return estimator
+
+
+# Where missing values go is known of every split; whether there were any is not.
+_NO_FEATURES: NDArray[np.int64] = np.empty(0, dtype=np.int64)
+
+
+def _start(estimator_class: Any, model: Any) -> Any:
+    """Return an estimator with the parameters of a model, and what its `fit` found out."""
+    known = estimator_class().get_params(deep=False)
+    params = model.get_params(deep=False)
+    estimator = estimator_class(**{name: params[name] for name in params if name in known})
+    for name in _SHARED:
+        if name in vars(model):
+            setattr(estimator, name, getattr(model, name))
+    estimator.n_features_in_ = int(model.n_features_in_)
+    estimator.n_outputs_ = int(model.n_outputs_)
+    estimator.is_categorical_ = estimator.categories_ = None
+    if is_classifier(model):
+        labels = [model.classes_] if estimator.n_outputs_ == 1 else list(model.classes_)
+        vars(estimator).update(make_class_attributes(labels))
+    return estimator
+
+
+def _convert_arrays(tree: Any) -> Tree:
+    """Return the arrays of a tree of scikit-learn in preorder, with thresholds for float64."""
+    left, right = tree.children_left, tree.children_right
+    is_split = left >= 0
+    order = np.arange(tree.node_count)
+    if np.any(left[is_split] != order[is_split] + 1):
+        # Trees that were grown best-first, or pruned.
+        order = _find_preorder(left.tolist(), right.tolist())
+    place = np.empty_like(order)
+    place[order] = np.arange(order.shape[0])
+    is_split = is_split[order]
+    threshold = tree.threshold[order]
+    threshold[is_split] = _move_to_rounding(threshold[is_split])
+    links = [np.where(is_split, place[child[order]], -1) for child in (left, right)]
+    return Tree(
+        int(tree.n_features),
+        [int(n) for n in tree.n_classes],
+        links[0].astype(np.int32),
+        links[1].astype(np.int32),
+        tree.feature[order].astype(np.int32),
+        threshold,
+        tree.missing_go_to_left[order].astype(np.uint8),
+        tree.impurity[order],
+        tree.n_node_samples[order].astype(np.int64),
+        tree.weighted_n_node_samples[order],
+        tree.value[order],
+    )
+
+
+def _find_preorder(left: list[int], right: list[int]) -> NDArray[np.int64]:
+    order, pending = [], [0]
+    while pending:
+        node = pending.pop()
+        order.append(node)
+        if left[node] >= 0:
+            pending += (right[node], left[node])
+    return np.array(order, dtype=np.int64)
+
+
+def _move_to_rounding(threshold: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the largest numbers that are at most thresholds once they are rounded to float32."""
+    below = round_down(threshold).astype(np.float32)
+    above = np.nextafter(below, np.float32(np.inf))
+    with np.errstate(invalid="ignore"):
+        middle = (below.astype(np.float64) + above.astype(np.float64)) / 2
+    # The number in the middle is rounded to the even one of its neighbours.
+    is_even = below.view(np.uint32) % 2 == 0
+    moved = np.where(is_even, middle, np.nextafter(middle, -np.inf))
+    return np.where(np.isfinite(below) & np.isfinite(above), moved, threshold)

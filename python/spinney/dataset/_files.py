@@ -1,0 +1,189 @@
+"""Files of data sets: the container of model files, with the encoded columns as sections.
+
+The section `header` is JSON: names, and what is categorical. Arrays of these are sections of their
+own. `src/data/parts.rs` describes all other sections.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spinney._common.formats import check_format, damaged
+from spinney._data.categories import Categories, count_categories
+from spinney._spinney import Columns, __version__, frame_model, read_columns, split_model
+from spinney.storage._models import (
+    DATASET_CLASS,
+    get_bytes,
+    read_header,
+    replace_file,
+)
+from spinney.storage._values import Decoder, Encoder
+
+_ALIGNMENT = 64
+# Of the header, and of the columns.
+_HEADER_FORMAT = 1
+_COLUMNS_FORMAT = 1
+Section = tuple[str, NDArray[np.uint8]]
+"""The name and the bytes of a section."""
+
+# Of the head of a file, which has checksums of everything else.
+_HEAD = 64
+
+
+class StoredDataset(NamedTuple):
+    """What a data set has beside its columns."""
+
+    is_categorical: NDArray[np.bool_] | None
+    categories: Categories | None
+    feature_names: NDArray[Any] | None
+
+
+class Carrier:
+    """The file that has all rows of a data set, or the bytes of such a file."""
+
+    __slots__ = ("data", "head", "path")
+
+    def __init__(self) -> None:
+        self.path: Path | None = None
+        self.head: NDArray[np.uint8] | None = None
+        self.data: NDArray[np.uint8] | None = None
+
+
+def list_chunks(columns: Columns, stored: StoredDataset, n_threads: int) -> list[NDArray[np.uint8]]:
+    """Return the chunks of a file. All but the last are to be padded to multiples of 64 bytes."""
+    return frame(list_sections(stored, columns.sections()), n_threads)
+
+
+def frame(sections: list[Section], n_threads: int) -> list[NDArray[np.uint8]]:
+    """Return what a file begins with, and the bytes of its sections."""
+    return [frame_model(sections, n_threads), *(data for _, data in sections)]
+
+
+def list_sections(stored: StoredDataset, columns: list[Section]) -> list[Section]:
+    """Return all sections of a file, given those of the columns."""
+    encoder = Encoder()
+    names = None if stored.feature_names is None else list(stored.feature_names)
+    header = {
+        "library": "spinney",
+        "version": __version__,
+        "format": _HEADER_FORMAT,
+        "class": DATASET_CLASS,
+        "columns": {"format": _COLUMNS_FORMAT},
+        "attributes": {
+            name: encoder.encode(value, name)
+            for name, value in (
+                ("is_categorical", stored.is_categorical),
+                ("categories", stored.categories),
+                ("feature_names", names),
+            )
+        },
+    }
+    text = json.dumps(header, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    sections = [("header", np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8))]
+    sections += [(f"array/{n}", get_bytes(array)) for n, array in enumerate(encoder.arrays)]
+    return sections + columns
+
+
+def join_chunks(chunks: list[NDArray[np.uint8]]) -> NDArray[np.uint8]:
+    """Return the chunks of a file as one array."""
+    starts = np.cumsum([0, *(len(chunk) + -len(chunk) % _ALIGNMENT for chunk in chunks[:-1])])
+    joined = np.zeros(starts[-1] + len(chunks[-1]), dtype=np.uint8)
+    for start, chunk in zip(starts, chunks, strict=True):
+        joined[start : start + len(chunk)] = chunk
+    return joined
+
+
+def write_dataset(
+    path: Any, columns: Columns, stored: StoredDataset, n_threads: int
+) -> NDArray[np.uint8]:
+    """Write a file, which takes the place of an older one at the end; return its head."""
+    chunks = list_chunks(columns, stored, n_threads)
+    replace_file(Path(os.path.realpath(path)), chunks)
+    return chunks[0][:_HEAD].copy()
+
+
+def get_head(data: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Return what tells the file from others: its head has checksums of everything."""
+    return data[:_HEAD].copy()
+
+
+def parse_dataset(data: NDArray[np.uint8], n_threads: int) -> tuple[Columns, StoredDataset]:
+    """Return the data set of a file, whose bytes are not copied but for the tables of values.
+
+    Raises
+    ------
+    ValueError
+        If the file is of a newer format, damaged, or no data set. The message names the section.
+    """
+    sections = {name: data[start:end] for name, start, end in split_model(data, n_threads)}
+    if "header" not in sections:
+        raise ValueError("The file has no section 'header'.")
+    header = read_header(sections.pop("header"))
+    if header.get("class") != DATASET_CLASS:
+        raise ValueError(
+            f"The file holds a {header.get('class')!r} and no Dataset: use spinney.load."
+        )
+    columns = header.get("columns")
+    format_number = columns.get("format") if isinstance(columns, dict) else None
+    check_format("data set", header.get("format"), _HEADER_FORMAT, "Open")
+    check_format("data set", format_number, _COLUMNS_FORMAT, "Open")
+    arrays = [sections.pop(name) for name in list(sections) if name.startswith("array/")]
+    is_categorical, categories, names = _read_attributes(header, arrays)
+    encoded = read_columns(_COLUMNS_FORMAT, list(sections.items()), n_threads)
+    _check(encoded, is_categorical, categories, names)
+    feature_names = None if names is None else np.array(names, dtype=object)
+    return encoded, StoredDataset(is_categorical, categories, feature_names)
+
+
+def _read_attributes(header: dict[str, Any], arrays: list[NDArray[np.uint8]]) -> tuple[Any, ...]:
+    attributes = header.get("attributes")
+    if not isinstance(attributes, dict):
+        raise damaged("it has no dict 'attributes'")
+    decoder = Decoder(arrays, ())
+    try:
+        return tuple(
+            decoder.decode(attributes[name])
+            for name in ("is_categorical", "categories", "feature_names")
+        )
+    except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
+        raise damaged(error) from None
+    except RecursionError:
+        raise damaged("it is nested too deeply") from None
+
+
+def _check(columns: Columns, is_categorical: Any, categories: Any, names: Any) -> None:
+    """Raise ValueError unless the header agrees with the columns."""
+    n_features = columns.shape[1]
+    if names is not None and (
+        not isinstance(names, list)
+        or len(names) != n_features
+        or not all(type(name) is str for name in names)
+    ):
+        raise damaged("feature_names are no strings, or not one per feature")
+    if (is_categorical is None) != (categories is None):
+        raise damaged("is_categorical and categories contradict each other")
+    if categories is None:
+        counts = [0] * n_features
+    else:
+        is_sound = (
+            isinstance(is_categorical, np.ndarray)
+            and is_categorical.dtype == np.bool_
+            and is_categorical.shape == (n_features,)
+            and isinstance(categories, list)
+            and len(categories) == n_features
+            and all(
+                known is None if not categorical else getattr(known, "ndim", 0) == 1
+                for known, categorical in zip(categories, is_categorical, strict=True)
+            )
+        )
+        if not is_sound:
+            raise damaged("categories are not one array per categorical feature")
+        counts = count_categories(categories) or []
+    if (columns.n_categories or [0] * n_features) != counts:
+        raise damaged("the columns have other categories")

@@ -1,0 +1,279 @@
+"""What grown and lazy forests share: parameters, samples, targets and predictions."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.exceptions import DataConversionWarning
+
+from spinney._base.estimator import BaseTreeEstimator
+from spinney._common.checks import is_bool
+from spinney._common.messages import warn_caller
+from spinney._fit.draws import (
+    Draws,
+    count_draws_with_replacement,
+    count_draws_without_replacement,
+)
+from spinney._fit.target import ClassTarget, NumberTarget
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+_MAX_DRAWS = 2**32 - 1
+
+
+class BaseBaggedTrees(BaseTreeEstimator):
+    """Base class of the estimators that predict the mean of the predictions of many trees."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, sample_ids: Any = None) -> Self:
+        """Fit the forest: grow its trees or, for a lazy forest, encode the training data.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The training samples: numbers of any real dtype, in any memory order or sparse format.
+            Values are compared as float64. An entry that a sparse matrix does not store is 0. NaN
+            is a missing value; so are None and NA in data frames. Columns of categorical features
+            may hold strings or other values that can be sorted.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            The targets: class labels of any type that can be sorted, or numbers.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights. None means 1 for all. Samples with weight 0 have no influence.
+            With `bootstrap=True` and `replace=True` a sample is drawn with a probability
+            proportional to its weight, and trees weigh it by the number of its draws, as in
+            scikit-learn. Otherwise trees weigh samples by these weights, multiplied by the counts
+            of `bootstrap="poisson"`.
+        sample_ids : array-like of int of shape (n_samples,), default=None
+            Non-negative ids of the samples, which need not be distinct. None means the row numbers.
+            With `bootstrap="poisson"` the count of a sample in a tree is determined by its id, the
+            number of the tree and `random_state`. Forests on parts of one data set therefore give a
+            sample the same count if it has the same id. Not allowed otherwise.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If a parameter or an argument is illegal. The message names it. Whatever is raised, the
+            estimator keeps the attributes it had before the call.
+        """
+        with self._restore_on_error():
+            return self._fit(X, y, sample_weight, sample_ids)
+
+    @abstractmethod
+    def _fit(self, X: Any, y: Any, sample_weight: Any, sample_ids: Any) -> Self:
+        """Fit the forest; see `fit`."""
+
+    # --- Parameters -----------------------------------------------------------------------------
+
+    def _check_own_params(self) -> None:
+        if not isinstance(self.n_estimators, Integral) or self.n_estimators < 1:
+            self._reject("n_estimators", "an int in the range [1, inf)")
+        is_name = isinstance(self.bootstrap, str)
+        if not (self.bootstrap == "poisson" if is_name else is_bool(self.bootstrap)):
+            self._reject("bootstrap", "a bool or 'poisson'")
+        if not is_bool(self.replace):
+            self._reject("replace", "a bool")
+        self._read_verbose()
+        self._check_max_samples()
+
+    def _read_verbose(self) -> int:
+        if not isinstance(self.verbose, (Integral, np.bool_)) or self.verbose < 0:
+            self._reject("verbose", "an int in the range [0, inf) or a bool")
+        return int(self.verbose)
+
+    def _check_max_samples(self) -> None:
+        if self.max_samples is None:
+            is_legal = True
+        elif isinstance(self.max_samples, Integral):
+            is_legal = int(self.max_samples) >= 1
+        else:
+            is_legal = isinstance(self.max_samples, Real) and 0.0 < float(self.max_samples) < np.inf
+        if not is_legal:
+            expected = "an int in the range [1, inf), a float in the range (0.0, inf) or None"
+            self._reject("max_samples", expected)
+        if self._draws_samples():
+            return
+        if self.max_samples is not None:
+            raise ValueError(
+                f"`max_sample` cannot be set if `bootstrap={self.bootstrap!r}`. "
+                "Either switch to `bootstrap=True` or set `max_sample=None`."
+            )
+        if not self.replace:
+            self._reject("replace", "True unless bootstrap=True")
+
+    def _read_tree_params(self) -> dict[str, Any]:
+        # The compiled part does not read `max_samples`, but a message about it shows this value.
+        return super()._read_tree_params() | {"max_samples": self.max_samples}
+
+    # --- Training data --------------------------------------------------------------------------
+
+    def _validate_X_y(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
+        if sparse.issparse(y):
+            raise ValueError("sparse multilabel-indicator for y is not supported.")
+        X, y = super()._validate_X_y(X, y)
+        if y.ndim == 2 and y.shape[1] == 1:
+            warn_caller(
+                "A column-vector y was passed when a 1d array was expected. Please change the "
+                "shape of y to (n_samples,), for example using ravel().",
+                DataConversionWarning,
+            )
+        return X, y
+
+    def _draws_samples(self) -> bool:
+        """Return whether a tree is grown on drawn samples, rather than on all of them."""
+        return bool(self.bootstrap) and not isinstance(self.bootstrap, str)
+
+    def _make_draws(
+        self,
+        n_samples: int,
+        weights: NDArray[np.float64] | None,
+        sample_ids: NDArray[np.uint64] | None,
+    ) -> Draws:
+        if sample_ids is not None and not isinstance(self.bootstrap, str):
+            raise ValueError(
+                "sample_ids determine the draws of bootstrap='poisson' and of nothing else. "
+                f"Got bootstrap={self.bootstrap!r}: leave sample_ids out, or set "
+                "bootstrap='poisson'."
+            )
+        n_draws = None
+        if not self._draws_samples():
+            scheme = "poisson" if self.bootstrap else "all"
+        elif self.replace:
+            scheme = "with replacement"
+            n_draws = count_draws_with_replacement(self.max_samples, n_samples, weights)
+        else:
+            scheme = "without replacement"
+            n_draws = count_draws_without_replacement(self.max_samples, n_samples, weights)
+        if n_draws is not None and n_draws > _MAX_DRAWS:
+            # The compiled part takes no such number.
+            expected = f"such that each tree draws between 1 and {_MAX_DRAWS} samples"
+            self._reject("max_samples", expected)
+        return Draws(scheme, n_samples, self.n_outputs_, n_draws, weights, sample_ids)
+
+    # --- Predictions ----------------------------------------------------------------------------
+
+    @abstractmethod
+    def _predict_values(self, X: Any) -> NDArray[np.float64]:
+        """Return means over the trees, in the shape that `_split_outputs` describes."""
+
+
+class BaggedClassifier(ClassTarget, BaseBaggedTrees):
+    """Base class of the forests that classify."""
+
+    _class_weight_presets: ClassVar[tuple[str, ...]] = ("balanced", "balanced_subsample")
+
+    def _weigh_classes(
+        self,
+        y: NDArray[Any],
+        codes: NDArray[np.uint32],
+        sample_weight: NDArray[np.float64] | None,
+    ) -> NDArray[np.float64] | None:
+        if not isinstance(self.class_weight, str):
+            return self._read_class_weight(y)
+        if getattr(self, "warm_start", False):
+            warn_caller(
+                'class_weight presets "balanced" or "balanced_subsample" are not recommended for '
+                "warm_start if the fitted data differs from the full dataset. In order to use "
+                '"balanced" weights, use compute_class_weight("balanced", classes, y). In place of '
+                "y you can use a large enough sample of the full training set target to properly "
+                "estimate the class frequency distributions. Pass the resulting weights as the "
+                "class_weight parameter."
+            )
+        return None if self._balances_subsamples() else balance_classes(codes, sample_weight)
+
+    def _balances_subsamples(self) -> bool:
+        # If every tree is grown on all samples, "balanced_subsample" is the same as "balanced".
+        return bool(self.bootstrap) and self.class_weight == "balanced_subsample"
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict the class of each sample: the one with the largest mean probability.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples. Sparse formats other than CSR are converted to it.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            Class labels. Of equally probable classes, the first in `classes_`.
+        """
+        return self._predict_labels(X)
+
+    def _predict_labels(self, X: Any) -> NDArray[Any]:
+        """Return what `predict` returns."""
+        return self._choose_labels(self._predict_values(X))
+
+    def predict_proba(self, X: Any) -> Any:
+        """Predict the probability of each class: the mean of what the trees predict.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples. Sparse formats other than CSR are converted to it.
+
+        Returns
+        -------
+        proba : ndarray of shape (n_samples, n_classes), or list of one such array per output
+            float64; columns are in the order of `classes_`.
+        """
+        return self._list_probabilities(self._predict_values(X))
+
+
+class BaggedRegressor(NumberTarget, BaseBaggedTrees):
+    """Base class of the forests that predict numbers."""
+
+    _wanted_sum: ClassVar[str] = "strictly positive"
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Predict the target of each sample: the mean of what the trees predict.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples. Sparse formats other than CSR are converted to it.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            float64.
+        """
+        return self._predict_values(X)[..., 0]
+
+
+def balance_classes(
+    codes: NDArray[np.uint32], sample_weight: NDArray[np.float64] | None
+) -> NDArray[np.float64]:
+    """Return weights by which all classes get the same total weight, as in scikit-learn 1.9.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n_samples, n_outputs)
+        Codes of classes. Each class has a sample.
+    sample_weight : ndarray of shape (n_samples,) or None
+        The totals are of the products of these weights and the returned ones.
+
+    Returns
+    -------
+    weights : ndarray of shape (n_samples,)
+        With several outputs, the product of the weights by each of them.
+    """
+    product = np.ones(codes.shape[0])
+    for column in codes.T:
+        totals = np.bincount(column, weights=sample_weight)
+        # A class whose samples all have weight 0 is no class, and gets weight 0 instead of a
+        # division by 0.
+        n_classes = np.count_nonzero(totals)
+        factors = np.zeros_like(totals, dtype=np.float64)
+        np.divide(totals.sum(), n_classes * totals, out=factors, where=totals > 0)
+        product *= factors[column]
+    return product

@@ -1,0 +1,328 @@
+"""What the grown forests share: growth, out-of-bag estimates and predictions."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils.multiclass import type_of_target
+from sklearn.utils.validation import check_is_fitted
+
+from spinney._common.checks import is_bool
+from spinney._common.messages import warn_caller
+from spinney._common.progress import show_progress
+from spinney._data.arrays import to_rows
+from spinney._data.categories import have_same_categories
+from spinney._data.feature_names import keep_names
+from spinney._explain.neighbours import ForestNeighbours
+from spinney._explain.oob_importance import OobImportance
+from spinney._fit.draws import Draws, Growth
+from spinney._fit.target import EncodedTarget, make_class_attributes
+from spinney._fit.task import Task, Watcher
+from spinney._spinney import Forest
+from spinney.ensemble._bagged import BaggedClassifier, BaggedRegressor
+from spinney.ensemble._forest_trees import ForestTrees
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+class BaseForest(ForestTrees, ForestNeighbours, OobImportance):
+    """Base class of the grown forests."""
+
+    # The parameters that scikit-learn's forests hand to their trees. Ours hand on some more; see
+    # `_select_estimator_params`.
+    estimator_params: ClassVar[tuple[str, ...]] = (
+        "criterion",
+        "max_depth",
+        "min_samples_split",
+        "min_samples_leaf",
+        "min_weight_fraction_leaf",
+        "max_features",
+        "max_leaf_nodes",
+        "min_impurity_decrease",
+        "random_state",
+        "ccp_alpha",
+        "monotonic_cst",
+    )
+    # The parameter `splitter` of the trees.
+    _splitter: ClassVar[str]
+    # The attributes that `fit` sets if `oob_score` is not False.
+    _OOB_ATTRIBUTES: ClassVar[tuple[str, ...]]
+
+    oob_score_: Any
+
+    # --- Growth ---------------------------------------------------------------------------------
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, sample_ids: Any) -> Self:
+        before = self.__dict__.copy()
+        settings = self._check_params()
+        X, task, draws = self._read_data(settings, X, y, sample_weight, sample_ids)
+        if self.oob_score:
+            self._check_oob_target(task.target)
+        grown = getattr(self, "forest_", None) if self.warm_start else None
+        n_grown = 0 if grown is None else len(grown)
+        n_new = self.n_estimators - n_grown
+        if n_new < 0:
+            raise ValueError(
+                f"n_estimators={self.n_estimators} must be larger or equal to "
+                f"len(estimators_)={n_grown} when warm_start==True"
+            )
+        lacks_oob_score = bool(self.oob_score) and not hasattr(self, "oob_score_")
+        if grown is not None and (n_new > 0 or lacks_oob_score):
+            self._check_alike(before)
+        if n_new > 0:
+            self._grow(X, task, draws, grown, n_new)
+        else:
+            warn_caller(
+                "Warm-start fitting without increasing n_estimators does not fit new trees."
+            )
+            if not lacks_oob_score:
+                # No tree was added: restore the attributes of the earlier fit.
+                self.__dict__.clear()
+                self.__dict__.update(before)
+                return self
+        if self.oob_score:
+            values, is_known = self._predict_oob(X, draws, settings.n_threads)
+            self._set_oob_attributes(values, task.target, is_known)
+        return self
+
+    def _grow(self, X: Any, task: Task, draws: Draws, grown: Forest | None, n_new: int) -> None:
+        """Grow new trees and add them to those of earlier calls, if there are any."""
+        n_grown = 0 if grown is None else len(grown)
+        with show_progress(int(self.verbose), n_grown, n_new) as watcher:
+            new, max_features, with_missing = self._grow_trees(
+                X, task, draws, n_grown, n_new, watcher
+            )
+        self.forest_ = new if grown is None else grown.extended(new)
+        growths = [] if grown is None else self._growths
+        growth = Growth(self._select_estimator_params(), max_features, with_missing)
+        self._growths = growths + [growth] * n_new
+        self._draws = draws.copy_arrays(keep_weights=False)
+        for name in ("_estimators", *self._OOB_ATTRIBUTES):
+            self.__dict__.pop(name, None)
+
+    def _grow_trees(
+        self, X: Any, task: Task, draws: Draws, first_tree: int, n_trees: int, watcher: Watcher
+    ) -> tuple[Forest, int, NDArray[np.int64]]:
+        """Grow trees on this machine; see `Task.grow_forest`."""
+        return task.grow_forest(X, draws, first_tree, n_trees, watcher)
+
+    def _check_alike(self, before: dict[str, Any]) -> None:
+        """Raise ValueError if features, outputs or classes differ from those of an earlier call.
+
+        Names of features stay those of the earlier call.
+
+        Parameters
+        ----------
+        before : dict
+            The attributes that the earlier call has set.
+        """
+        if before["_draws"] is None:
+            raise ValueError("warm_start=True cannot add to the trees of a forest of scikit-learn.")
+        keep_names(self, before)
+        grown = (before["n_features_in_"], before["n_outputs_"])
+        given = (self.n_features_in_, self.n_outputs_)
+        if grown != given:
+            raise ValueError(
+                "warm_start=True adds to the trees of earlier calls: X and y must have their "
+                f"{grown[0]} feature(s) and {grown[1]} output(s). "
+                f"Got {given[0]} and {given[1]} instead."
+            )
+        if not have_same_categories(before.get("categories_"), self.categories_):
+            raise ValueError(
+                "warm_start=True adds to the trees of earlier calls: the categorical features of X "
+                "must be theirs and have their categories, see categories_."
+            )
+
+    def _check_own_params(self) -> None:
+        super()._check_own_params()
+        if not (is_bool(self.oob_score) or callable(self.oob_score)):
+            self._reject("oob_score", "a bool or a callable")
+        if not is_bool(self.warm_start):
+            self._reject("warm_start", "a bool")
+        if not self.bootstrap and self.oob_score:
+            raise ValueError("Out of bag estimation only available if bootstrap=True")
+
+    def _read_tree_params(self) -> dict[str, Any]:
+        return super()._read_tree_params() | {"splitter": self._splitter}
+
+    # --- Out-of-bag estimates -------------------------------------------------------------------
+
+    def _check_oob_target(self, target: EncodedTarget) -> None:
+        """Raise ValueError for targets that scikit-learn does not score out of bag."""
+
+    def _predict_oob(
+        self, X: Any, draws: Draws, n_threads: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Return the mean for each sample over the trees that were not grown on it.
+
+        Returns
+        -------
+        values : ndarray of shape (n_samples, n_values) or (n_samples, n_outputs, n_values)
+            NaN where there are no such trees.
+        is_known : ndarray of shape (n_samples,)
+            Whether there are.
+        """
+        values, n_trees = self.forest_.predict_oob(to_rows(X), draws, n_threads)
+        is_known = n_trees > 0
+        n_seen = int(np.count_nonzero(~is_known))
+        if n_seen > 0:
+            values[~is_known] = np.nan
+            warn_caller(
+                f"Some inputs do not have OOB scores: all trees were grown on {n_seen} of "
+                f"{n_trees.shape[0]} samples. Their out-of-bag predictions are NaN, and oob_score_ "
+                "is that of the others. This probably means too few trees were used to compute any "
+                "reliable OOB estimates."
+            )
+        return self._split_outputs(values), is_known
+
+    @abstractmethod
+    def _set_oob_attributes(
+        self, values: NDArray[np.float64], target: EncodedTarget, is_known: NDArray[np.bool_]
+    ) -> None:
+        """Set the attributes of out-of-bag estimates, given what `_predict_oob` returns."""
+
+    def _score_oob(
+        self, true: NDArray[Any], predicted: NDArray[Any], default: Callable[..., Any]
+    ) -> Any:
+        """Return the score of samples that have predictions out of bag; NaN if there are none."""
+        if true.shape[0] == 0:
+            return np.nan
+        return (self.oob_score if callable(self.oob_score) else default)(true, predicted)
+
+    # --- Predictions ----------------------------------------------------------------------------
+
+    def _predict_values(self, X: Any) -> NDArray[np.float64]:
+        X = self._validate_X_predict(X)
+        return self._split_outputs(self.forest_.predict(X, self._count_threads()))
+
+    def apply(self, X: Any) -> NDArray[np.int64]:
+        """Return the leaf that each sample reaches in each tree.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples. Sparse formats other than CSR are converted to it.
+
+        Returns
+        -------
+        leaves : ndarray of shape (n_samples, n_estimators), int64
+            Ids of nodes, which are indices into the arrays of the `tree_` of each tree.
+        """
+        X = self._validate_X_predict(X)
+        return self.forest_.apply(X, self._count_threads())
+
+    def decision_path(self, X: Any) -> tuple[Any, NDArray[np.int64]]:
+        """Return the nodes that each sample passes in all trees.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples. Sparse formats other than CSR are converted to it.
+
+        Returns
+        -------
+        indicator : sparse matrix of shape (n_samples, n_nodes)
+            CSR; 1 where the sample passes the node.
+        n_nodes_ptr : ndarray of shape (n_estimators + 1,), int64
+            Columns `n_nodes_ptr[i]` to `n_nodes_ptr[i + 1] - 1` are the nodes of tree i.
+        """
+        X = self._validate_X_predict(X)
+        return self.forest_.decision_path(X, self._count_threads())
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """Mean over the trees of the decrease of impurity by the splits on each feature.
+
+        Returns
+        -------
+        importances : ndarray of shape (n_features,), float64
+            Normalised to a sum of 1. All 0 if every tree consists of one leaf.
+        """
+        check_is_fitted(self)
+        return self.forest_.compute_feature_importances()
+
+    def tree_importances(self) -> NDArray[np.float64]:
+        """Return the decrease of impurity by the splits on each feature, tree by tree.
+
+        Their spread says how far the importances of the forest can be relied on. The estimators of
+        the trees are not made.
+
+        Returns
+        -------
+        importances : ndarray of shape (n_estimators, n_features), float64
+            The `feature_importances_` of each tree: normalised to a sum of 1, and all 0 for a tree
+            that consists of one leaf.
+        """
+        check_is_fitted(self)
+        return self.forest_.tree_importances(self._count_threads())
+
+
+class ForestClassifier(BaggedClassifier, BaseForest):
+    """Base class of the grown forests that classify."""
+
+    _OOB_ATTRIBUTES: ClassVar[tuple[str, ...]] = ("oob_score_", "oob_decision_function_")
+
+    oob_decision_function_: NDArray[np.float64]
+
+    def _check_alike(self, before: dict[str, Any]) -> None:
+        super()._check_alike(before)
+        grown, given = (
+            [classes] if self.n_outputs_ == 1 else classes
+            for classes in (before["classes_"], self.classes_)
+        )
+        if not all(map(np.array_equal, grown, given)):
+            raise ValueError(
+                "warm_start=True adds to the trees of earlier calls: y must have their classes, "
+                f"{before['classes_']}. Got {self.classes_} instead."
+            )
+
+    def _check_oob_target(self, target: EncodedTarget) -> None:
+        kind = type_of_target(target.y.astype(np.float64))
+        if kind in ("unknown", "multiclass-multioutput"):
+            raise ValueError(
+                f"The type of target cannot be used to compute OOB estimates. Got {kind} while "
+                "only the following are supported: continuous, continuous-multioutput, binary, "
+                "multiclass, multilabel-indicator."
+            )
+
+    def _set_oob_attributes(
+        self, values: NDArray[np.float64], target: EncodedTarget, is_known: NDArray[np.bool_]
+    ) -> None:
+        # The last axis is that of the outputs, as in scikit-learn.
+        decision = values if self.n_outputs_ == 1 else np.swapaxes(values, 1, 2)
+        self.oob_decision_function_ = np.ascontiguousarray(decision)
+        codes = target.y[is_known].astype(np.float64)
+        predicted = np.argmax(self.oob_decision_function_[is_known], axis=1)
+        self.oob_score_ = self._score_oob(codes, predicted, accuracy_score)
+
+    def _predict_labels(self, X: Any) -> NDArray[Any]:
+        # The compiled part holds the probabilities of a block of samples at a time.
+        X = self._validate_X_predict(X)
+        codes = self.forest_.predict_classes(X, self._count_threads())
+        return self._take_labels(codes[:, 0] if self.n_outputs_ == 1 else codes)
+
+    def _make_tree_estimator(self, tree: int, seed: int) -> Any:
+        estimator = super()._make_tree_estimator(tree, seed)
+        codes = [np.arange(n, dtype=np.float64) for n in np.atleast_1d(self.n_classes_)]
+        vars(estimator).update(make_class_attributes(codes))
+        return estimator
+
+
+class ForestRegressor(BaggedRegressor, BaseForest):
+    """Base class of the grown forests that predict numbers."""
+
+    _OOB_ATTRIBUTES: ClassVar[tuple[str, ...]] = ("oob_score_", "oob_prediction_")
+
+    oob_prediction_: NDArray[np.float64]
+
+    def _set_oob_attributes(
+        self, values: NDArray[np.float64], target: EncodedTarget, is_known: NDArray[np.bool_]
+    ) -> None:
+        prediction = self.oob_prediction_ = values[..., 0]
+        self.oob_score_ = self._score_oob(target.y[is_known], prediction[is_known], r2_score)

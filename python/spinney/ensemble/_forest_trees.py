@@ -1,0 +1,234 @@
+"""The trees of a grown forest as estimators, and the forest as a sequence of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from spinney._base.saving import StoredTrees, find_fault_of_growth
+from spinney._data.categories import replace_by_codes
+from spinney._explain.shap import ShapValues
+from spinney._fit.draws import Draws, Growth
+from spinney._fit.params import read_tree_parameters
+from spinney._spinney import Forest
+from spinney.conversion._to_sklearn import convert_forest
+from spinney.ensemble._bagged import BaseBaggedTrees
+from spinney.tree._base import BaseDecisionTree, NamesOfForest
+
+
+class ForestTrees(StoredTrees, BaseBaggedTrees, ShapValues):
+    """Base class that gives access to the trees of a grown forest."""
+
+    # The estimator of a single tree of the forest.
+    _tree_class: ClassVar[type[BaseDecisionTree]]
+
+    forest_: Forest
+    _estimators: list[Any]
+    # None if the forest comes from scikit-learn.
+    _draws: Draws | None
+    # One entry per tree.
+    _growths: list[Growth]
+
+    @property
+    def estimator(self) -> BaseDecisionTree:
+        """The kind of tree that the forest consists of. As in scikit-learn, not a parameter.
+
+        Returns
+        -------
+        estimator : DecisionTree or ExtraTree estimator
+            Not fitted, with default parameters.
+        """
+        return self._tree_class()
+
+    @property
+    def estimator_(self) -> BaseDecisionTree:
+        """The kind of tree that the forest consists of.
+
+        Returns
+        -------
+        estimator : DecisionTree or ExtraTree estimator
+            Not fitted, with default parameters.
+        """
+        check_is_fitted(self)
+        return self.estimator
+
+    @property
+    def estimators_(self) -> list[Any]:
+        """The trees as fitted estimators.
+
+        The estimators are made when this attribute is first read. They share the memory of the
+        forest. As in scikit-learn they know neither the names of the features nor the labels of the
+        classes: classifiers predict codes of classes, which are indices into `classes_` of the
+        forest, as float64. For categorical features they take codes of categories, which are
+        indices into `categories_` of the forest. Any other number is an unknown category.
+
+        A clone of a tree estimator, fitted to the same sample, grows the same tree, because its
+        `random_state` is the seed of the tree: an int from 2**32 on, which scikit-learn's own
+        estimators do not take. To repeat the sample, fit to `X` and to the codes of the classes
+        with weights: how often each index occurs in `estimators_samples_`, multiplied by the
+        weights that the trees of the forest saw. But a tree alone has no samples out of bag by
+        which to order categories (see `category_order`). Trees may also differ where numbers are
+        rounded, because a forest rounds in the same way for all its trees (ARCHITECTURE.md,
+        "Integers and what is rounded").
+
+        Changing the returned list does not change the forest. Assigning a list of trees, of this
+        forest or of others, makes a forest of them.
+
+        Returns
+        -------
+        estimators : list of DecisionTree or ExtraTree estimators
+        """
+        self._check_has_trees("estimators_")
+        if "_estimators" not in vars(self):
+            self._estimators = [
+                self._make_tree_estimator(tree, seed)
+                for tree, seed in enumerate(self.forest_.seeds)
+            ]
+        return self._estimators.copy()
+
+    @estimators_.setter
+    def estimators_(self, estimators: list[Any]) -> None:
+        trees = list(estimators)
+        for tree in trees:
+            if not isinstance(tree, BaseDecisionTree) or not hasattr(tree, "tree_"):
+                raise TypeError(
+                    f"estimators_ must be fitted tree estimators of spinney. Got {tree!r} instead."
+                )
+        forest = Forest([tree.tree_ for tree in trees], [tree._draw_seed() for tree in trees])
+        known, given = _describe_shape(self.forest_), _describe_shape(forest)
+        if known != given:
+            raise ValueError(
+                "estimators_ must have the numbers of features, and of classes of each output, of "
+                f"the trees that were there, {known}. Got {given} instead."
+            )
+        if self.forest_.n_categories != forest.n_categories:
+            raise ValueError(
+                "estimators_ must have the categorical features of the trees that were there, and "
+                "as many categories of each."
+            )
+        names = [name for name in self.estimator.get_params(deep=False) if name != "random_state"]
+        self._growths = [
+            Growth(
+                {name: getattr(tree, name) for name in names if hasattr(tree, name)},
+                tree.max_features_,
+                tree._with_missing,
+            )
+            for tree in trees
+        ]
+        self.forest_, self._estimators = forest, trees
+
+    def _check_has_trees(self, attribute: str) -> None:
+        # AttributeError instead of NotFittedError, so that `hasattr` works, as in scikit-learn.
+        if "forest_" not in vars(self):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {attribute!r}")
+
+    def _select_estimator_params(self) -> dict[str, Any]:
+        """Return the parameters of an estimator of a tree: those that it shares with the forest.
+
+        `n_jobs` is not shared, and neither is `class_weight`: the weights of classes are already in
+        the draws or in the weights of the nodes.
+        """
+        params = read_tree_parameters(self) | {"handle_unknown": self.handle_unknown}
+        # The estimators take codes, which have neither feature names nor categorical dtypes.
+        mask = self.is_categorical_
+        params["categorical_features"] = None if mask is None else np.flatnonzero(mask).tolist()
+        return params
+
+    def _make_tree_estimator(self, tree: int, seed: int) -> Any:
+        """Return the estimator of a tree, given its number."""
+        growth = self._growths[tree]
+        estimator: Any = self._tree_class(random_state=seed, **growth.params)
+        estimator.tree_ = self.forest_.tree(tree)
+        estimator.max_features_ = growth.max_features
+        estimator._with_missing = growth.with_missing
+        estimator.n_features_in_ = self.n_features_in_
+        estimator.n_outputs_ = self.n_outputs_
+        estimator.is_categorical_ = self.is_categorical_
+        estimator.categories_ = replace_by_codes(self.categories_)
+        estimator._names_of_forest = NamesOfForest(
+            getattr(self, "feature_names_in_", None),
+            getattr(self, "classes_", None),
+            self.categories_,
+        )
+        return estimator
+
+    @property
+    def estimators_samples_(self) -> list[NDArray[Any]]:
+        """The samples that each tree was grown on.
+
+        They are not stored but drawn again whenever this attribute is read, as often and from as
+        many samples as in the last call of `fit`.
+
+        Returns
+        -------
+        samples : list of ndarray of int32
+            For each tree the sorted indices of its samples. The index of a sample that was drawn k
+            times occurs k times. int64 if there are more than 2**31 - 1 samples.
+        """
+        self._check_has_trees("estimators_samples_")
+        if self._draws is None:
+            raise AttributeError(
+                "A forest that from_sklearn has made does not know the samples of its trees."
+            )
+        return self._draws.list_rows(self.forest_.seeds, self._count_threads())
+
+    def __len__(self) -> int:
+        """Return the number of trees."""
+        return len(self.forest_)
+
+    def __getitem__(self, index: Any) -> Any:
+        """Return the estimator of a tree, or a list of estimators for a slice."""
+        return self.estimators_[index]
+
+    def __iter__(self) -> Iterator[Any]:
+        """Return an iterator over the estimators of the trees."""
+        return iter(self.estimators_)
+
+    def _get_forest(self) -> Forest:
+        return self.forest_
+
+    def _convert_to_sklearn(self) -> Any:
+        return convert_forest(self)
+
+    def _list_stored_attributes(self) -> dict[str, Any]:
+        attributes = super()._list_stored_attributes()
+        # Trees of one call of `fit` share a growth, which is stored once.
+        runs = [list(run) for _, run in groupby(self._growths, id)]
+        attributes["_growths"] = [[len(run), run[0]] for run in runs]
+        return attributes
+
+    def _restore(self, attributes: dict[str, Any], forest: Forest) -> str | None:
+        runs = attributes.pop("_growths")
+        if sum(n for n, _ in runs) != len(forest) or any(n < 1 for n, _ in runs):
+            return f"the parameters of other trees than the {len(forest)} that there are"
+        self._growths = [growth for n, growth in runs for _ in range(n)]
+        self.forest_ = forest
+        for _, growth in runs:
+            fault = self._find_fault_of(growth, forest.n_features)
+            if fault is not None:
+                return fault
+        fault = super()._restore(attributes, forest)
+        draws: Any = self._draws
+        has_draws = draws is None or (isinstance(draws, Draws) and draws.is_sound())
+        return fault if has_draws else "the draws of rows"
+
+    def _find_fault_of(self, growth: Any, n_features: int) -> str | None:
+        tree_params = set(self._tree_class().get_params(deep=False)) - {"random_state"}
+        if not isinstance(growth, Growth) or not set(growth.params) <= tree_params:
+            return "the parameters of a tree"
+        return find_fault_of_growth(growth.max_features, growth.with_missing, n_features)
+
+    def __getstate__(self) -> Any:
+        state = super().__getstate__()
+        # A pickle would contain the trees twice: in the forest and in these estimators.
+        return {name: value for name, value in state.items() if name != "_estimators"}
+
+
+def _describe_shape(forest: Forest) -> tuple[int, list[int]]:
+    """Return the number of features, and the number of classes of each output."""
+    return forest.n_features, forest.n_classes

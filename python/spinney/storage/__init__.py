@@ -1,0 +1,5 @@
+"""Model files."""
+
+from spinney.storage._load import load
+
+__all__ = ["load"]

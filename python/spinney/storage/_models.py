@@ -1,0 +1,203 @@
+"""Model files: a fitted estimator as named sections of bytes, and back.
+
+The section `header` is JSON: the class of the estimator, its parameters, and what `fit` has set.
+Arrays of these are sections of their own, and so are the trees (`src/files`). Nothing is pickled,
+and nothing that a file says is executed. `docs/model-files.md` describes the format.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import sklearn
+from numpy.typing import NDArray
+
+from spinney._common.formats import check_format, damaged
+from spinney._fit.draws import Draws, Growth
+from spinney._spinney import Forest, __version__, frame_model, read_forest, split_model
+from spinney.storage._values import Decoder, Encoder
+
+# The class in the header of a data set (`_dataset_files`).
+DATASET_CLASS = "Dataset"
+TREE_SECTIONS = ("shape", "index", "splits", "leaves", "statistics")
+_MAGIC = b"\x89SPINNEY"
+_ALIGNMENT = 64
+# Of the header, and of the trees; the compiled part knows that of the container.
+_HEADER_FORMAT = 1
+_TREE_FORMAT = 1
+_RECORDS = (Draws, Growth)
+
+
+def write_model(
+    path: Any,
+    description: dict[str, Any],
+    parameters: dict[str, Any],
+    attributes: dict[str, Any],
+    forest: Forest,
+    n_threads: int,
+) -> None:
+    """Write a model file. It takes the place of an older one at the end, or not at all.
+
+    Parameters
+    ----------
+    path : str or path-like
+    description : dict
+        What the header begins with.
+    parameters, attributes : dict
+        Of the estimator.
+    forest : Forest
+        The trees.
+    n_threads : int
+        Threads that compute the checksums.
+    """
+    encoder = Encoder(_RECORDS)
+    header = {
+        "library": "spinney",
+        "version": __version__,
+        "format": _HEADER_FORMAT,
+        "scikit-learn": sklearn.__version__,
+        **description,
+        "trees": {
+            "format": _TREE_FORMAT,
+            "number": len(forest),
+            "nodes": int(forest.node_counts.sum()),
+        },
+        "parameters": {name: encoder.encode(value, name) for name, value in parameters.items()},
+        "attributes": {
+            name: encoder.encode(value, name) for name, value in sorted(attributes.items())
+        },
+    }
+    text = json.dumps(header, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    sections = [("header", np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8))]
+    sections += [(f"array/{n}", get_bytes(array)) for n, array in enumerate(encoder.arrays)]
+    sections += zip(TREE_SECTIONS, forest.sections(), strict=True)
+    head = frame_model(sections, n_threads)
+    replace_file(Path(os.path.realpath(path)), [head, *(data for _, data in sections)])
+
+
+def get_bytes(array: NDArray[Any]) -> NDArray[np.uint8]:
+    """Return the bytes of an array in C order."""
+    return np.frombuffer(array.tobytes(), np.uint8)
+
+
+def pad_chunks(chunks: list[NDArray[np.uint8]]) -> Iterator[memoryview | bytes]:
+    """Yield the bytes of the chunks of a file, and those between them."""
+    for n, chunk in enumerate(chunks):
+        yield chunk.data
+        if n + 1 < len(chunks):
+            yield bytes(-chunk.shape[0] % _ALIGNMENT)
+
+
+def replace_file(path: Path, chunks: list[NDArray[np.uint8]]) -> None:
+    """Write chunks, padded, to a new file in the directory of `path`, and give it that name."""
+    temporary = path.with_name(f".spinney-{secrets.token_hex(8)}.tmp")
+    try:
+        with temporary.open("xb") as file:
+            for piece in pad_chunks(chunks):
+                file.write(piece)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    if os.name == "posix":
+        # The new name is on disk when its directory is.
+        directory = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(directory)
+        finally:
+            os.close(directory)
+
+
+def map_file(path: Any, what: str = "file") -> NDArray[np.uint8]:
+    """Return the bytes of a file, mapped for reading. `what` says what it is if it is empty."""
+    if Path(path).stat().st_size == 0:
+        raise ValueError(f"{os.fspath(path)!r} is not a {what} of spinney: it is empty.")
+    return np.asarray(np.memmap(path, dtype=np.uint8, mode="r"))
+
+
+class StoredModel:
+    """The sections of a model file, all of whose bytes have been compared with its checksums.
+
+    The file is mapped, as long as the sections are in use.
+
+    Parameters
+    ----------
+    path : str or path-like
+    n_threads : int
+    """
+
+    def __init__(self, path: Any, n_threads: int = 1) -> None:
+        data = map_file(path, "model file")
+        if data[: len(_MAGIC)].tobytes() != _MAGIC:
+            raise ValueError(
+                f"{os.fspath(path)!r} is not a model file of spinney: it begins otherwise."
+            )
+        self.n_bytes = data.shape[0]
+        self.sections = {name: data[start:end] for name, start, end in split_model(data, n_threads)}
+        self.header = self._read_header()
+        missing = [name for name in TREE_SECTIONS if name not in self.sections]
+        if missing:
+            raise ValueError(f"The model file has no section {missing[0]!r}.")
+        self._decoder = Decoder(self._list_arrays(), _RECORDS)
+
+    def _read_header(self) -> dict[str, Any]:
+        if "header" not in self.sections:
+            raise ValueError("The model file has no section 'header'.")
+        header = read_header(self.sections["header"])
+        if header.get("class") == DATASET_CLASS:
+            raise ValueError("The file holds a Dataset and no model: use spinney.Dataset.open.")
+        parts = {"class": str, "parameters": dict, "attributes": dict, "trees": dict, "format": int}
+        for name, kind in parts.items():
+            if type(header.get(name)) is not kind:
+                raise damaged(f"it has no {kind.__name__} {name!r}")
+        check_format("model", header["format"], _HEADER_FORMAT, "Load")
+        check_format("model", header["trees"].get("format"), _TREE_FORMAT, "Load")
+        return header
+
+    def _list_arrays(self) -> list[NDArray[np.uint8]]:
+        names = [name for name in self.sections if name not in ("header", *TREE_SECTIONS)]
+        if names != [f"array/{n}" for n in range(len(names))]:
+            raise ValueError(f"The model file has unknown sections: {', '.join(names)}.")
+        return [self.sections[name] for name in names]
+
+    def read_forest(self, n_threads: int = 1) -> Forest:
+        """Return the trees; whatever is wrong with them is a ValueError."""
+        sections = [self.sections[name] for name in TREE_SECTIONS]
+        return read_forest(self.header["trees"]["format"], sections, n_threads)
+
+    def decode(self, part: str) -> dict[str, Any]:
+        """Return the values of the part "parameters" or "attributes" of the header."""
+        name = ""
+        try:
+            values = {}
+            for name, coded in self.header[part].items():
+                values[name] = self._decoder.decode(coded)
+        except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
+            raise damaged(f"{name}: {error}") from None
+        except RecursionError:
+            raise damaged(f"{name} is nested too deeply") from None
+        return values
+
+
+def read_header(section: NDArray[np.uint8]) -> dict[str, Any]:
+    """Return the JSON of the section `header`, an object."""
+    try:
+        text = section.tobytes().decode("utf-8", "surrogatepass")
+        header = json.loads(text, parse_constant=_reject_constant)
+    except (ValueError, RecursionError) as error:
+        raise damaged(error) from None
+    if not isinstance(header, dict):
+        raise damaged("it is no object")
+    return header
+
+
+def _reject_constant(constant: str) -> Any:
+    raise ValueError(f"the constant {constant}")

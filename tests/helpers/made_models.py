@@ -1,0 +1,76 @@
+"""Models of a table with all kinds of columns; as a program, the files in `tests/storage/models`.
+
+The files are of the format that was current when they were written, and stay as they are, so that
+every later version is tested to read them. A new format gets new files: run this script with the
+directory of the new files as its argument.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+import spinney
+
+CLASSIFIERS = (
+    spinney.DecisionTreeClassifier,
+    spinney.ExtraTreeClassifier,
+    spinney.RandomForestClassifier,
+    spinney.ExtraTreesClassifier,
+)
+REGRESSORS = (
+    spinney.DecisionTreeRegressor,
+    spinney.ExtraTreeRegressor,
+    spinney.RandomForestRegressor,
+    spinney.ExtraTreesRegressor,
+)
+
+
+def make_data():
+    """Return rows with a number, a count, and categories, all with missing values."""
+    n = np.arange(60)
+    number = np.where(n % 11 == 5, np.nan, np.sin(n * 1.7) * 3)
+    colours = np.array(["red", "green", "blue", "black"], dtype=object)[n * 7 % 5 % 4]
+    colours[n % 13 == 3] = None
+    X = pd.DataFrame({"number": number, "count": n * 5 % 9, "colour": colours})
+    y = np.nan_to_num(number) + (colours == "red") * 2 + n * 5 % 9 / 4
+    return X, y
+
+
+def frame():
+    """Return rows with numbers of every width, categories and missing values."""
+    X, y = make_data()
+    many = np.random.default_rng(0).normal(size=len(X))
+    return X.assign(many=many, one=1.0, size=pd.Categorical(X["count"].map(str))), y
+
+
+def fit(estimator_class, X, y):
+    """Return a fitted estimator of one of the classes."""
+    parameters = {"random_state": 7, "categorical_features": ["colour"]}
+    if "Trees" in estimator_class.__name__ or "Forest" in estimator_class.__name__:
+        parameters |= {"n_estimators": 4, "bootstrap": True, "oob_score": False}
+    if estimator_class in CLASSIFIERS:
+        y = np.array(["low", "middle", "high"], dtype=object)[np.digitize(y, [-1.0, 2.5])]
+    return estimator_class(**parameters).fit(X, y)
+
+
+def predict(estimator, X):
+    """Return what an estimator predicts, exactly."""
+    values = getattr(estimator, "predict_proba", estimator.predict)(X)
+    return [value.hex() for value in values.ravel().tolist()]
+
+
+def main(directory):
+    """Write all files into a directory."""
+    X, y = make_data()
+    for estimator_class in CLASSIFIERS + REGRESSORS:
+        estimator = fit(estimator_class, X, y)
+        path = directory / f"{estimator_class.__name__}.spinney"
+        estimator.save(path)
+        path.with_suffix(".json").write_text(json.dumps(predict(estimator, X)) + "\n")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

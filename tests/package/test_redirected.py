@@ -1,0 +1,204 @@
+"""scikit-learn's own tests of its trees and forests, on our classes.
+
+Every test that fails is in a list here, with its reason, and every test of the list fails. The
+differences are described in docs/differences.md.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from fnmatch import fnmatchcase
+
+import pytest
+import sklearn
+import sklearn.ensemble
+import sklearn.tree
+from sklearn.base import is_regressor
+from sklearn.datasets import load_iris
+from sklearn.utils.fixes import parse_version
+
+from conftest import REPOSITORY
+from strategies import ESTIMATORS, FORESTS
+
+# The lists are those of the tests of this version.
+VERSION = "1.9"
+
+PRIVATE = "asks for private attributes or functions of scikit-learn"
+STREAM = "asks for a figure that one random stream reaches and another one misses by little"
+CLASS = "names a class that scikit-learn's modules have imported before the name stood for ours"
+
+OF_TREES = {
+    PRIVATE: [
+        "test_build_pruned_tree_infinite_loop",  # hands `tree_` to compiled functions
+        "test_build_pruned_tree_py",
+        "test_pickle",  # attributes of its own `tree_`, such as `capacity`
+    ],
+    STREAM: [
+        "test_importances",  # three importances above 0.1, of one tree with random thresholds
+    ],
+    "values are compared as float64, where scikit-learn takes values within 1e-7 for equal": [
+        "test_almost_constant_feature[*]",
+    ],
+    "values beyond float32 are legal": ["test_big_input"],
+    "memory is not reserved for all of max_leaf_nodes": ["test_huge_allocations"],
+    "missing values may be stored in sparse matrices": ["test_missing_value_errors[*-csr_*]"],
+    "random splits also try missing values against all others, at the threshold inf": [
+        "test_random_splitter_missing_values_uses_non_missing_min_max[*]",
+    ],
+}
+OF_FORESTS = {
+    PRIVATE: [
+        "test_class_weights_forest[*]",  # _sample_weight
+        "test_max_samples_geq_one[*]",  # _n_samples_bootstrap
+        "test_oob_not_computed_twice[*]",  # _set_oob_score_and_attributes
+        "test_validate_y_class_weight[*]",
+    ],
+    STREAM: [
+        # On average over seeds the scores are those of scikit-learn.
+        "test_forest_classifier_oob[True-X1-y1-0.65-*-ExtraTreesClassifier]",
+        "test_forest_regressor_oob[True-X0-y0-0.7-*-RandomForestRegressor]",
+    ],
+    "the random states of the trees are seeds from 2**32 on": [
+        "test_forest_multioutput_integral_regression_target[*]",
+    ],
+    "trees are grown on threads of the compiled part, not by joblib": ["test_backend_respected"],
+    "criteria are names, not objects of scikit-learn's compiled part": [
+        "test_mse_criterion_object_segfault_smoke_test[*]",
+    ],
+}
+OF_EXPORTS = {
+    "plot_tree and export_text of sklearn.tree check the class of a tree": [
+        "test_export_text*",
+        "test_not_fitted_tree",
+        "test_plot_tree_*",
+    ],
+}
+OF_BAGS = {
+    CLASS: ["test_estimator"],  # of the trees that BaggingClassifier grows if it is given none
+    "infinities are legal": ["test_bagging_*_with_missing_inputs"],
+}
+OF_SELECTIONS = {
+    STREAM: ["test_prefit_get_feature_names_out"],  # the better one of two features, by two trees
+}
+MODULES = {
+    "sklearn.tree.tests.test_tree": OF_TREES,
+    "sklearn.ensemble.tests.test_forest": OF_FORESTS,
+    "sklearn.ensemble.tests.test_bagging": OF_BAGS,
+    "sklearn.ensemble.tests.test_weight_boosting": {},
+    "sklearn.feature_selection.tests.test_from_model": OF_SELECTIONS,
+    "sklearn.tree.tests.test_export": OF_EXPORTS,
+    "sklearn.tree.tests.test_monotonic_tree": {},
+    "sklearn.tree.tests.test_split": {},
+}
+# Fewer tests than this mean that a module was not collected as a whole; 15 for the others.
+LEAST = {"sklearn.tree.tests.test_tree": 300, "sklearn.ensemble.tests.test_forest": 300}
+
+# Takes a minute, so that `make test-all` alone runs it.
+SLOW = "sklearn.ensemble.tests.test_bagging"
+
+# Public names that scikit-learn's fitted estimators have and ours do not.
+NO_ATTRIBUTES_OF_REGRESSORS = {"class_weight"}
+NO_ATTRIBUTES_OF_TREES = {"capacity", "compute_node_depths", "compute_partial_dependence"}
+
+needs_version = pytest.mark.skipif(
+    parse_version(sklearn.__version__).release[:2] != parse_version(VERSION).release,
+    reason=f"the lists are those of scikit-learn {VERSION}",
+)
+
+
+def run_redirected(module, folder):
+    """Return the outcome and the error of each test of a module of scikit-learn."""
+    settings = folder / "pytest.ini"
+    settings.write_text("[pytest]\n")
+    outcomes = folder / "outcomes.json"
+    options = [
+        "-q",
+        "-p",
+        "redirect",
+        "-p",
+        "no:cacheprovider",
+        "-c",
+        settings,
+        "--rootdir",
+        folder,
+    ]
+    # The package that is tested here is the one that is tested there.
+    paths = [str(REPOSITORY / "tests" / "helpers"), *filter(None, [os.environ.get("PYTHONPATH")])]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *map(str, options), "--pyargs", module],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(paths), "REDIRECT_OUTCOMES": str(outcomes)},
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert outcomes.exists(), done.stdout + done.stderr
+    return json.loads(outcomes.read_text())
+
+
+@pytest.mark.timeout(600)
+@needs_version
+@pytest.mark.parametrize("module", MODULES)
+def test_what_fails_is_listed_and_what_is_listed_fails(module, tmp_path, pytestconfig):
+    """A difference that is new, and one that is gone, are both told."""
+    if module == SLOW and not pytestconfig.getoption("--all-cases"):
+        pytest.skip("takes a minute: `make test-all` runs it")
+    outcomes = run_redirected(module, tmp_path)
+    assert len(outcomes) > LEAST.get(module, 15)
+    listed = [pattern for patterns in MODULES[module].values() for pattern in patterns]
+    failed = {name: error for name, (outcome, error) in outcomes.items() if outcome == "failed"}
+    unlisted = {
+        name: error
+        for name, error in failed.items()
+        if not any(matches(name, pattern) for pattern in listed)
+    }
+    assert not unlisted, "\n\n".join(f"{name}\n{error}" for name, error in unlisted.items())
+    for pattern in listed:
+        found = [name for name in outcomes if matches(name, pattern)]
+        assert found, f"no test has the name {pattern}"
+        assert [name for name in found if name not in failed] == [], f"listed as {pattern}"
+
+
+def matches(name, pattern):
+    """Return whether a test has the name of a pattern, in which brackets are no sets."""
+    return fnmatchcase(name, re.sub(r"\[", "[[]", pattern))
+
+
+def test_every_difference_is_described():
+    """The reasons are in the page of the differences, too, but for what every difference may do."""
+    page = (REPOSITORY / "docs" / "differences.md").read_text()
+    words = " ".join(page.replace("`", "").lower().split())
+    reasons = {reason for listed in MODULES.values() for reason in listed}
+    for reason in reasons - {PRIVATE, STREAM, CLASS}:
+        assert reason.lower() in words, reason
+    assert "private attributes" in words
+    assert "equal seeds do not give equal choices" in words
+    assert "attribute class_weight" in words
+    for name in NO_ATTRIBUTES_OF_TREES:
+        assert name in words
+
+
+@needs_version
+@pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
+@pytest.mark.parametrize("ours", ESTIMATORS + FORESTS)
+def test_public_names_are_those_of_scikit_learn(ours):
+    """Those of fitted estimators, of their `tree_`, and the content of `estimator_params`."""
+    is_forest = ours in FORESTS
+    theirs = getattr(sklearn.ensemble if is_forest else sklearn.tree, ours.__name__)
+    params = {"bootstrap": True, "n_estimators": 3, "oob_score": True} if is_forest else {}
+    X, y = load_iris(return_X_y=True)
+    theirs, ours = (which(random_state=0, **params).fit(X, y) for which in (theirs, ours))
+    expected = NO_ATTRIBUTES_OF_REGRESSORS if is_regressor(ours) else set()
+    assert list_public(theirs) - list_public(ours) == expected
+    if is_forest:
+        assert ours.estimator_params == theirs.estimator_params
+        assert set(ours.estimator_params) <= set(ours.estimators_[0].get_params())
+        theirs, ours = theirs.estimators_[0], ours.estimators_[0]
+    assert list_public(theirs.tree_) - list_public(ours.tree_) == NO_ATTRIBUTES_OF_TREES
+
+
+def list_public(thing):
+    """Return the names of an object that do not begin with an underscore."""
+    return {name for name in dir(thing) if not name.startswith("_")}
