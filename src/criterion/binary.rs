@@ -16,6 +16,9 @@ use super::weights::{Moment, SampleWeights};
 use crate::data::target::Classes;
 use crate::num::{Exact, Ratio, Wide, quotient};
 
+/// Above the rounding of a difference of two products, relative to their sum.
+const EXCESS_SLACK: f64 = 8.0 * f64::EPSILON;
+
 /// Gini impurity of the two classes of one output.
 pub struct BinaryGini<'a, W> {
     /// The class of each sample: 0 or 1.
@@ -243,8 +246,10 @@ impl<W: SampleWeights> Bounded for BinaryGini<'_, W> {
     }
 
     fn ceiling(&self, node: &BinaryTotals) -> Ceiling<BinaryMean> {
-        let share = node.second as f64 / node.weight as f64;
-        let distances = [2.0 * share * share, 2.0 * (1.0 - share) * (1.0 - share)];
+        // The share of the first class is no difference of doubles: beside that of heavy samples it may be
+        // less than the rounding of 1.
+        let share = |weight: u64| weight as f64 / node.weight as f64;
+        let distances = [node.second, node.weight - node.second].map(|other| 2.0 * share(other).powi(2));
         Ceiling {
             weight: node.weight as f64,
             radius: distances[0].max(distances[1]),
@@ -263,7 +268,8 @@ impl<W: SampleWeights> Bounded for BinaryGini<'_, W> {
         let alone = most_gain_within(m - s, n, first).max(most_gain_within(s, n, second));
         // Where the summary has all samples of the node, "all of both" is no split, and no split
         // betters the one that parts the classes.
-        let excess = s * second.sqrt() - (m - s) * first.sqrt();
+        let (of_second, of_first) = (s * second.sqrt(), (m - s) * first.sqrt());
+        let excess = (of_second - of_first).abs() + EXCESS_SLACK * (of_second + of_first);
         if m < n { alone.max(excess * excess * n / (m * (n - m)).max(1.0)) } else { alone }
     }
 }

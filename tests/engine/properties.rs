@@ -1141,3 +1141,47 @@ fn bins_of_one_class_may_hold_the_best_cut_by_entropy() {
         }
     }
 }
+
+proptest! {
+    #![proptest_config(config(400))]
+
+    /// Bounds of sparse columns hold where most of a node's weight, or of its range, is that of a few samples: what tells
+    /// the others apart is then below the rounding of a share, or of a target.
+    #[test]
+    fn bounds_of_sparse_columns_hold_beside_huge_weights_and_targets(
+        seed in any::<u64>(),
+        n in 8..40usize,
+        kind in 0..4usize,
+    ) {
+        let levels = [5, 5, 5, 9, 15];
+        let mut x = Array2::from_shape_fn((n, levels.len()), |(row, column)| {
+            let level = noise(seed ^ (column as u64 + 1), row) * 2.0 * f64::from(levels[column]);
+            if level < f64::from(levels[column]) { level.floor() } else { f64::NAN }
+        });
+        x.column_mut(3).mapv_inplace(|level| level * 7.0 - 20.0);
+        let n_categories = [5, 5, 5, 0, 15];
+        let weights: Vec<f64> = (0..n).map(|row| [1e300, 1.0, 1e-300, 0.0][(noise(!seed, row) * 4.0) as usize]).collect();
+        let draw = |at: usize, n: u32| (noise(seed ^ 0xC1A5, at) * f64::from(n)) as u32;
+        let (y, criterion) = match kind {
+            0 | 1 => {
+                let classes = kind as u32 + 2;
+                (Y::Classes { values: (0..n).map(|row| draw(row, classes)).collect(), n_classes: vec![classes] }, CriterionKind::Gini)
+            }
+            _ => {
+                let values = (0..n).map(|row| [0.0, 1e15, -1e15][draw(row, 5).saturating_sub(2) as usize] + f64::from(draw(n + row, 4)));
+                (Y::Numbers { values: values.collect(), n_outputs: 1 }, CriterionKind::SquaredError)
+            }
+        };
+        let weights = (kind != 2).then_some(&weights[..]);
+        prop_assume!(weights.is_none_or(|weights| weights.iter().any(|&weight| weight > 0.0)));
+        let params = TreeParams { seed, ..TreeParams::new(criterion) };
+        let runtime = runtime(1);
+        let dense = encode(&x.view(), &runtime).with_categories(&n_categories).unwrap();
+        let expected = grow(&dense, &y, weights, &TreeParams { force_tier: Some(Tier::Sort), ..params.clone() }, &runtime);
+        let sparse = Sparse::<f64, i32>::new(&x, Format::Csr, |v| v).dataset(&runtime).with_categories(&n_categories).unwrap();
+        for force_strategy in KERNELS {
+            let found = grow(&sparse, &y, weights, &TreeParams { force_strategy, ..params.clone() }, &runtime);
+            prop_assert!(found == expected, "{:?}", force_strategy);
+        }
+    }
+}

@@ -14,8 +14,9 @@ use crate::data::target::Numbers;
 pub(super) struct Span {
     low: f64,
     high: f64,
-    /// The mean of the targets without weights. Summaries measure distances from it.
-    center: f64,
+    /// The mean of the targets without weights, rounded. Summaries measure distances from it. Both are
+    /// integers, so that targets near it keep their distances where doubles would round both alike.
+    center: i64,
 }
 
 impl Span {
@@ -23,7 +24,7 @@ impl Span {
     pub fn of(numbers: &Numbers, output: usize) -> Self {
         let values = || numbers.fixed.iter().skip(output).step_by(numbers.scale.len()).map(|&q| q as f64);
         let (low, high) = values().fold((0f64, 0f64), |(low, high), q| (low.min(q), high.max(q)));
-        Self { low, high, center: values().sum::<f64>() / (values().len() as f64) }
+        Self { low, high, center: (values().sum::<f64>() / (values().len() as f64)) as i64 }
     }
 }
 
@@ -31,15 +32,15 @@ impl<W: SampleWeights> SquaredError<'_, W> {
     /// The squared distance between a sample and a point, over all outputs in the finest scale.
     /// `from` gives the distance in one output, from the fixed-point target and the output's span.
     #[inline]
-    fn distance_from(&self, sample: u32, from: impl Fn(f64, &Span) -> f64) -> f64 {
+    fn distance_from(&self, sample: u32, from: impl Fn(i64, &Span) -> f64) -> f64 {
         let values = self.values(sample).iter().zip(&self.spans).zip(&self.factors);
-        values.map(|((&q, span), factor)| (from(q as f64, span) * factor).powi(2)).sum()
+        values.map(|((&q, span), factor)| (from(q, span) * factor).powi(2)).sum()
     }
 
     /// The weighted squared distance between a sample and the center.
     #[inline]
     fn spread(&self, sample: u32) -> f64 {
-        self.weights.weight(sample) as f64 * self.distance_from(sample, |q, span| q - span.center)
+        self.weights.weight(sample) as f64 * self.distance_from(sample, |q, span| (q - span.center) as f64)
     }
 }
 
@@ -107,15 +108,13 @@ impl<W: SampleWeights> Bounded for SquaredError<'_, W> {
     }
 
     fn farthest_distance(&self, sample: u32) -> f64 {
-        let distance = self.distance_from(sample, |q, span| (q - span.low).max(span.high - q));
+        let distance = self.distance_from(sample, |q, span| (q as f64 - span.low).max(span.high - q as f64));
         self.weights.weight(sample) as f64 * distance
     }
 
     fn distance(&self, node: &Self::Totals, _ceiling: &Ceiling<f64>, sample: u32) -> f64 {
         let outputs = self.values(sample).iter().zip(&node.outputs).zip(&self.factors);
-        outputs
-            .map(|((&q, output), factor)| ((q as f64 - (output.mean as f64 + output.fraction)) * factor).powi(2))
-            .sum()
+        outputs.map(|((&q, output), factor)| (((q - output.mean) as f64 - output.fraction) * factor).powi(2)).sum()
     }
 
     /// The radius is that of the targets of all samples, in the node or not.
@@ -123,7 +122,7 @@ impl<W: SampleWeights> Bounded for SquaredError<'_, W> {
         let (mut shift, mut radius) = (0.0, 0.0);
         for ((output, span), factor) in node.outputs.iter().zip(&self.spans).zip(&self.factors) {
             let mean = output.mean as f64 + output.fraction;
-            shift += ((mean - span.center) * factor).powi(2);
+            shift += (((output.mean - span.center) as f64 + output.fraction) * factor).powi(2);
             radius += ((mean - span.low).max(span.high - mean) * factor).powi(2);
         }
         Ceiling { weight: node.weight as f64, radius, mean: shift.sqrt() }
