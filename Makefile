@@ -28,7 +28,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV CONDA_PREFIX
 
 VENVS := .venv
-ENVIRONMENTS := clusters conversions demo docs lint oldest peers test
+ENVIRONMENTS := clients clusters conversions demo docs lint oldest peers test
 PIP := -m pip --disable-pip-version-check --quiet
 
 # There are three wheels. The one that is published has the release profile, the slowest to build.
@@ -38,6 +38,7 @@ WHEEL := dist
 QUICK_WHEEL := dist/quick
 CHECKED_WHEEL := dist/checked
 # Which of these each environment installs.
+WHEEL_clients := $(CHECKED_WHEEL)
 WHEEL_clusters := $(CHECKED_WHEEL)
 WHEEL_conversions := $(CHECKED_WHEEL)
 WHEEL_demo := $(QUICK_WHEEL)
@@ -47,6 +48,7 @@ WHEEL_oldest := $(CHECKED_WHEEL)
 WHEEL_peers := $(WHEEL)
 WHEEL_test := $(CHECKED_WHEEL)
 # What it installs beside the wheel and its run-time dependencies.
+EXTRA_clients := [test,clients]
 EXTRA_clusters := [test,dask,ray]
 EXTRA_conversions := [test,conversions]
 EXTRA_demo := [demo]
@@ -76,6 +78,7 @@ PINS_oldest := \
 	"scipy==1.16.2; python_version > '3.13'"
 # Modules are compiled as they are imported, which is quicker than all of them at once. But tests
 # take warnings for errors, and those of the compiler about a library are none of theirs.
+INSTALL_clients := --no-compile
 INSTALL_clusters := --no-compile
 INSTALL_conversions := --no-compile
 INSTALL_demo := --no-compile
@@ -95,7 +98,7 @@ CHECKED_WHEEL_SOURCES := $(shell find src python -not -path '*/__pycache__*' -no
 # These are texts that come with the published wheel; the tests read those of the repository.
 WHEEL_SOURCES := $(CHECKED_WHEEL_SOURCES) $(wildcard README.md LICENSE)
 
-.PHONY: help demo test test-all test-rust test-python test-oldest test-clusters test-conversions lint lint-rust lint-python lint-stubs \
+.PHONY: help demo test test-all test-rust test-python test-oldest test-clients test-clusters test-conversions lint lint-rust lint-python lint-stubs \
 	lint-docs format fuzz fuzz-seeds coverage coverage-rust coverage-python bench sweep peers papers chart docs drawings gallery wheel clean check-python check-rust
 
 help: ## Show this list
@@ -141,6 +144,11 @@ test-oldest: $(VENVS)/oldest.stamp ## Run the tests of scikit-learn's interface 
 	@$(VENVS)/oldest/bin/python -c '$(INSTALLED)'
 	$(VENVS)/oldest/bin/pytest -m oldest $(PYTEST_ARGS)
 
+# Packages that take trees and forests of scikit-learn, with ours in their place.
+test-clients: $(VENVS)/clients.stamp ## Run the tests with shap, dtreeviz, skops, mlflow and others
+	@$(VENVS)/clients/bin/python -c '$(INSTALLED)'
+	$(VENVS)/clients/bin/pytest tests/clients $(PYTEST_FLAGS)
+
 # Dask and Ray start processes of their own: one test at a time.
 test-clusters: $(VENVS)/clusters.stamp ## Run the tests of forests that Dask and Ray grow
 	@$(VENVS)/clusters/bin/python -c '$(INSTALLED)'
@@ -170,7 +178,7 @@ lint-python: $(VENVS)/lint.stamp ## ruff and mypy
 	$(VENVS)/lint/bin/ruff check
 	$(VENVS)/lint/bin/ruff format --check
 	$(VENVS)/lint/bin/python tools/docstrings.py --check
-	$(VENVS)/lint/bin/mypy --strict python/spinney
+	$(VENVS)/lint/bin/mypy --strict python/spinney tests/package/typed_uses.py
 
 lint-stubs: $(VENVS)/lint.stamp ## The stub of the compiled module says what the module has
 	$(VENVS)/lint/bin/python -m mypy.stubtest --mypy-config-file pyproject.toml spinney._spinney

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     )
     from spinney import dask as dask
     from spinney import ray as ray
-    from spinney.conversion import from_sklearn
+    from spinney.conversion import from_sklearn, to_sklearn
     from spinney.dataset import Dataset
     from spinney.ensemble import (
         ExtraTreesClassifier,
@@ -47,7 +47,7 @@ else:
     __getattr__, __dir__ = load_when_used(
         __name__,
         {
-            "spinney.conversion": ("from_sklearn",),
+            "spinney.conversion": ("from_sklearn", "to_sklearn"),
             "spinney.dataset": ("Dataset",),
             "spinney.ensemble": (
                 "ExtraTreesClassifier",
@@ -112,5 +112,6 @@ __all__ = [
     "plot_tree",
     "plotting",
     "storage",
+    "to_sklearn",
     "tree",
 ]

@@ -24,6 +24,7 @@
 
 mod blocks;
 mod covers;
+mod dependence;
 mod kernel;
 mod lanes;
 mod oob;
@@ -35,6 +36,7 @@ mod teams;
 mod turns;
 
 pub use blocks::CsrMatrix;
+pub use dependence::partial_dependence;
 pub use oob::{Loss, Permutations, Training, impurity_importances, permutation_importances};
 pub use oob_scores::{OobChanges, oob_changes};
 pub use shap::{

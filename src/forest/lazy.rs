@@ -6,6 +6,8 @@
 //! whatever the number of threads. Memory besides the data and the sums is O(training rows + query
 //! rows) per tree of a wave, however many trees there are.
 
+use std::sync::Arc;
+
 use super::grow::Bags;
 use super::waves::ask_in_waves;
 use crate::data::query::Query;
@@ -18,12 +20,12 @@ use crate::runtime::Runtime;
 use crate::tree::predict::{check_features, divide};
 
 /// A forest that is not grown: the arguments that [`grow_forest`](super::grow_forest) would get.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct LazyForest {
     data: Dataset,
     target: Target,
     params: ValidForestParams,
-    sample_ids: Option<Box<[u64]>>,
+    sample_ids: Option<Arc<[u64]>>,
 }
 
 /// What memory for predictions, and for the forest kernel, is asked for.
@@ -86,6 +88,11 @@ impl LazyForest {
     /// Number of trees that the forest would have.
     pub fn n_trees(&self) -> usize {
         (self.params.trees.end - self.params.trees.start) as usize
+    }
+
+    /// The forest of the first `n_trees` trees, however many this one has. The data are shared.
+    pub fn with_n_trees(&self, n_trees: u64) -> Result<Self> {
+        Ok(Self { params: self.params.with_n_estimators(n_trees)?, ..self.clone() })
     }
 
     /// Values per prediction: `n_outputs * max_n_classes`.

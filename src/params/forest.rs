@@ -102,16 +102,21 @@ impl ForestParams {
     /// Checks every range and resolves shares against the shape of the data.
     pub fn check(&self, n_samples: usize, n_features: usize) -> Result<ValidForestParams> {
         let tree = self.tree.check(n_samples, n_features)?;
-        let n_estimators = self.n_estimators;
-        require(n_estimators >= 1, "n_estimators", n_estimators, legal::N_ESTIMATORS)?;
-        let last = self.first_tree.saturating_add(n_estimators);
-        if last > MAX_ESTIMATORS {
-            return Err(Error::TooLarge { what: "n_estimators", limit: MAX_ESTIMATORS, got: last });
-        }
+        let trees = number_trees(self.first_tree, self.n_estimators)?;
         self.bootstrap.check()?;
-        let Self { first_tree, bootstrap, balanced_subsample, category_order, .. } = *self;
-        Ok(ValidForestParams { tree, trees: first_tree..last, bootstrap, balanced_subsample, category_order })
+        let Self { bootstrap, balanced_subsample, category_order, .. } = *self;
+        Ok(ValidForestParams { tree, trees, bootstrap, balanced_subsample, category_order })
     }
+}
+
+/// The numbers of the trees of a forest.
+fn number_trees(first_tree: u64, n_estimators: u64) -> Result<Range<u64>> {
+    require(n_estimators >= 1, "n_estimators", n_estimators, legal::N_ESTIMATORS)?;
+    let last = first_tree.saturating_add(n_estimators);
+    if last > MAX_ESTIMATORS {
+        return Err(Error::TooLarge { what: "n_estimators", limit: MAX_ESTIMATORS, got: last });
+    }
+    Ok(first_tree..last)
 }
 
 /// Hyperparameters of a forest that have been checked and resolved against the shape of the data.
@@ -125,6 +130,11 @@ pub struct ValidForestParams {
 }
 
 impl ValidForestParams {
+    /// The hyperparameters of a forest of another number of trees, from the same first tree on.
+    pub(crate) fn with_n_estimators(&self, n_estimators: u64) -> Result<Self> {
+        Ok(Self { trees: number_trees(self.trees.start, n_estimators)?, ..self.clone() })
+    }
+
     /// The most categories that a feature may have to be ordered by the rows of each node from the
     /// outset; `None` if all features are.
     pub(crate) fn most_ordered_by_node(&self) -> Option<usize> {

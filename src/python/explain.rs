@@ -13,7 +13,7 @@ use super::task::Draws;
 use crate::error::Result;
 use crate::explain::{
     CsrMatrix, Loss, OobChanges, Permutations, ShapValues, Training, expected_value, impurity_importances, oob_changes,
-    permutation_importances, shap_interactions, shap_values, sparse_shap_values,
+    partial_dependence, permutation_importances, shap_interactions, shap_values, sparse_shap_values,
 };
 use crate::forest::Forest;
 use crate::memory;
@@ -39,6 +39,41 @@ pub fn forest_expected_value<'py>(forest: &Bound<'py, PyForest>, n_threads: usiz
     let expected =
         run(py, n_threads, n_nodes(trees).saturating_mul(64), None, |runtime| expected_value(trees, runtime))?;
     Ok(expected.into_pyarray(py))
+}
+
+/// Predict where only some features are known: partial dependence by recursion.
+///
+/// Parameters
+/// ----------
+/// forest : Forest
+/// features : ndarray of uint32
+///     Which features are known.
+/// points : ndarray of shape (n_features_known, n_points), float64
+///     Their values.
+/// n_threads : int
+///
+/// Returns
+/// -------
+/// means : ndarray of shape (n_points, n_values), float64
+#[pyfunction]
+#[pyo3(signature = (forest, features, points, n_threads = 1))]
+#[allow(clippy::needless_pass_by_value, reason = "the boundary to Python")]
+pub fn forest_partial_dependence<'py>(
+    forest: &Bound<'py, PyForest>,
+    features: PyReadonlyArray1<'py, u32>,
+    points: PyReadonlyArray2<'py, f64>,
+    n_threads: usize,
+) -> PyResult<Array2<'py, f64>> {
+    let py = forest.py();
+    let trees = forest.get().forest(py)?;
+    let (features, values) = (features.as_slice()?, points.as_slice()?);
+    let (n_known, n_points) = points.as_array().dim();
+    if n_known != features.len() || n_known == 0 || features.iter().any(|&f| f as usize >= trees.n_features()) {
+        return Err(PyValueError::new_err("features must be features of the forest, with one row of points for each."));
+    }
+    let n_steps = n_nodes(trees).saturating_mul(n_points.saturating_add(8));
+    let means = run(py, n_threads, n_steps, None, |runtime| partial_dependence(trees, features, values, runtime))?;
+    table(py, means, trees.n_values())
 }
 
 /// Explain predictions by the contributions of the features: path-dependent SHAP values.

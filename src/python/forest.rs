@@ -8,8 +8,9 @@ use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
 use super::array::{Array1, Array2, csr_matrix, run_with_matrix, table};
+use super::files::read_forest;
 use super::run::{catch, run};
-use super::sections::{Reduced, StoredTrees, reduce, tree_sections};
+use super::sections::{Reduced, StoredTrees, TreeState, reduce, tree_sections, tree_state};
 use super::task::{Draws, Grown, Task};
 use super::tree::{PATH, PyTree};
 use crate::data::Matrix;
@@ -22,7 +23,10 @@ use crate::tree::packed::PackedTree;
 
 /// The trees of a forest, and their seeds.
 #[pyclass(name = "Forest", module = "spinney._spinney", frozen)]
-pub struct PyForest {
+pub struct PyForest(OnceLock<Trees>);
+
+/// Set once: by the constructor, or by `__setstate__`.
+struct Trees {
     /// Read from `stored` when it is first needed, unless it was grown.
     forest: OnceLock<Forest>,
     outline: Outline,
@@ -32,27 +36,36 @@ pub struct PyForest {
 impl PyForest {
     pub fn new(forest: Forest) -> Self {
         let outline = Outline::of(&forest);
-        Self { forest: forest.into(), outline, stored: Mutex::default() }
+        Self(Trees { forest: forest.into(), outline, stored: Mutex::default() }.into())
     }
 
     /// A forest whose trees are read when they are first needed.
     pub fn stored(outline: Outline, trees: StoredTrees) -> Self {
-        Self { forest: OnceLock::new(), outline, stored: Mutex::new(Some(trees)) }
+        Self(Trees { forest: OnceLock::new(), outline, stored: Mutex::new(Some(trees)) }.into())
+    }
+
+    fn trees(&self) -> PyResult<&Trees> {
+        self.0.get().ok_or_else(|| PyRuntimeError::new_err("the forest waits for its state"))
+    }
+
+    fn outline(&self) -> PyResult<&Outline> {
+        Ok(&self.trees()?.outline)
     }
 
     pub(super) fn forest(&self, py: Python<'_>) -> PyResult<&Forest> {
-        let stored = || self.stored.lock().unwrap_or_else(PoisonError::into_inner);
+        let trees = self.trees()?;
+        let stored = || trees.stored.lock().unwrap_or_else(PoisonError::into_inner);
         let shared = stored().as_ref().map(|trees| trees.share(py));
-        if let Some(trees) = shared
-            && self.forest.get().is_none()
+        if let Some(shared) = shared
+            && trees.forest.get().is_none()
         {
-            let forest = trees.read(py)?;
-            self.forest.get_or_init(|| forest);
+            let forest = shared.read(py)?;
+            trees.forest.get_or_init(|| forest);
             // The bytes are not needed any more.
             let read = stored().take();
             drop(read);
         }
-        self.forest.get().ok_or_else(|| PyRuntimeError::new_err("a forest has trees"))
+        trees.forest.get().ok_or_else(|| PyRuntimeError::new_err("a forest has trees"))
     }
 
     /// Runs a method of the forest on a matrix; each tree takes `n_more` steps beside those for the
@@ -76,9 +89,12 @@ impl PyForest {
 
 #[pymethods]
 impl PyForest {
+    /// Without arguments the forest waits for `__setstate__`.
     #[new]
-    #[allow(clippy::needless_pass_by_value, reason = "the state that pickles carry")]
-    fn from_trees(trees: Vec<Bound<'_, PyTree>>, seeds: Vec<u64>) -> PyResult<Self> {
+    #[pyo3(signature = (trees = None, seeds = Vec::new()))]
+    #[allow(clippy::needless_pass_by_value, reason = "the boundary to Python")]
+    fn from_trees(trees: Option<Vec<Bound<'_, PyTree>>>, seeds: Vec<u64>) -> PyResult<Self> {
+        let Some(trees) = trees else { return Ok(Self(OnceLock::new())) };
         if trees.len() != seeds.len() {
             let message = format!("seeds must have one value per tree. Got {} for {} trees.", seeds.len(), trees.len());
             return Err(PyValueError::new_err(message));
@@ -93,6 +109,17 @@ impl PyForest {
         reduce(this.py(), "read_forest", this.get().forest(this.py())?)
     }
 
+    /// What skops stores, which does not know `__reduce__`: the arguments of `read_forest`.
+    fn __getstate__<'py>(&self, py: Python<'py>) -> PyResult<TreeState<'py>> {
+        tree_state(py, self.forest(py)?)
+    }
+
+    fn __setstate__(&self, state: TreeState<'_>) -> PyResult<()> {
+        let Self(read) = read_forest(state.0, state.1, 1)?;
+        let trees = read.into_inner().ok_or_else(|| PyRuntimeError::new_err("a state has trees"))?;
+        self.0.set(trees).map_err(|_| PyValueError::new_err("The forest has its trees: it cannot change."))
+    }
+
     /// The object cannot change.
     fn __deepcopy__(this: Bound<'_, Self>, _memo: Bound<'_, PyAny>) -> Py<Self> {
         this.unbind()
@@ -103,8 +130,8 @@ impl PyForest {
         tree_sections(py, self.forest(py)?)
     }
 
-    fn __len__(&self) -> usize {
-        self.outline.trees.len()
+    fn __len__(&self) -> PyResult<usize> {
+        Ok(self.outline()?.trees.len())
     }
 
     /// Tree number `index`: a view, nothing is copied.
@@ -119,38 +146,38 @@ impl PyForest {
     /// The seed of each tree: the `random_state` of a tree estimator that grows it from the rows it
     /// was grown on.
     #[getter]
-    fn seeds(&self) -> Vec<u64> {
-        self.outline.trees.iter().map(|&(seed, _)| seed).collect()
+    fn seeds(&self) -> PyResult<Vec<u64>> {
+        Ok(self.outline()?.trees.iter().map(|&(seed, _)| seed).collect())
     }
 
     /// Number of features of the training data.
     #[getter]
-    fn n_features(&self) -> usize {
-        self.outline.shape.n_features
+    fn n_features(&self) -> PyResult<usize> {
+        Ok(self.outline()?.shape.n_features)
     }
 
     /// Number of outputs.
     #[getter]
-    fn n_outputs(&self) -> usize {
-        self.outline.shape.n_classes.len()
+    fn n_outputs(&self) -> PyResult<usize> {
+        Ok(self.outline()?.shape.n_classes.len())
     }
 
     /// Number of classes of each output, 1 for regression.
     #[getter]
-    fn n_classes(&self) -> Vec<u32> {
-        self.outline.shape.n_classes.clone()
+    fn n_classes(&self) -> PyResult<Vec<u32>> {
+        Ok(self.outline()?.shape.n_classes.clone())
     }
 
     /// Number of categories of each feature, 0 of a numeric one; empty if all are numeric.
     #[getter]
-    fn n_categories(&self) -> Vec<u32> {
-        self.outline.shape.n_categories.to_vec()
+    fn n_categories(&self) -> PyResult<Vec<u32>> {
+        Ok(self.outline()?.shape.n_categories.to_vec())
     }
 
     /// Number of nodes of each tree. Shape (n_trees,), int64.
     #[getter]
-    fn node_counts<'py>(&self, py: Python<'py>) -> Array1<'py, i64> {
-        self.outline.node_counts().collect::<Vec<_>>().into_pyarray(py)
+    fn node_counts<'py>(&self, py: Python<'py>) -> PyResult<Array1<'py, i64>> {
+        Ok(self.outline()?.node_counts().collect::<Vec<_>>().into_pyarray(py))
     }
 
     /// This forest with the trees of another behind its own; nothing is copied.
@@ -226,7 +253,7 @@ impl PyForest {
     /// The leaf that each row reaches in each tree. Shape (n_samples, n_trees), int64.
     #[pyo3(signature = (x, n_threads = 1))]
     fn apply<'py>(&self, x: &Bound<'py, PyAny>, n_threads: usize) -> PyResult<Array2<'py, i64>> {
-        table(x.py(), self.run(x, n_threads, 0, Forest::apply)?, self.outline.trees.len())
+        table(x.py(), self.run(x, n_threads, 0, Forest::apply)?, self.outline()?.trees.len())
     }
 
     /// The nodes that each row passes: a CSR matrix of ones of shape (n_samples, nodes of all

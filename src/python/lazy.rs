@@ -68,6 +68,13 @@ impl PyLazyForest {
         self.forest.n_trees()
     }
 
+    /// The lazy forest of the first `n_trees` trees, however many this one has. The data are shared.
+    fn with_n_trees(&self, py: Python<'_>, n_trees: u64) -> PyResult<Self> {
+        let task = [("n_trees", n_trees)].into_py_dict(py)?;
+        let task = self.task.bind(py).call_method("_replace", (), Some(&task))?.unbind();
+        Ok(Self { forest: self.forest.with_n_trees(n_trees)?, task })
+    }
+
     /// Number of rows of the training data.
     #[getter]
     fn n_samples(&self) -> usize {

@@ -34,7 +34,8 @@ mod _spinney {
     use super::dataset::read_columns;
     #[pymodule_export]
     use super::explain::{
-        forest_expected_value, forest_oob_changes, forest_oob_importances, forest_shap_interactions, forest_shap_values,
+        forest_expected_value, forest_oob_changes, forest_oob_importances, forest_partial_dependence,
+        forest_shap_interactions, forest_shap_values,
     };
     #[pymodule_export]
     use super::files::{frame_model, read_forest, read_tree, split_model};

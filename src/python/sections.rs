@@ -11,7 +11,10 @@ use crate::files::{self, N_TREE_SECTIONS, TREE_FORMAT, TREE_SECTIONS};
 use crate::forest::Forest;
 
 /// What `__reduce__` returns: a function of this module, and its arguments.
-pub type Reduced<'py> = (Bound<'py, PyAny>, (u32, Vec<Array1<'py, u8>>));
+pub type Reduced<'py> = (Bound<'py, PyAny>, TreeState<'py>);
+
+/// The format and the sections of trees.
+pub type TreeState<'py> = (u32, Vec<Array1<'py, u8>>);
 
 /// The sections of trees that have not been read yet.
 pub struct StoredTrees {
@@ -73,5 +76,10 @@ pub fn tree_sections<'py>(py: Python<'py>, forest: &Forest) -> PyResult<Vec<Arra
 /// What a pickle holds that calls `function` to make a forest or a tree.
 pub fn reduce<'py>(py: Python<'py>, function: &str, forest: &Forest) -> PyResult<Reduced<'py>> {
     let function = py.import("spinney._spinney")?.getattr(function)?;
-    Ok((function, (TREE_FORMAT, tree_sections(py, forest)?)))
+    Ok((function, tree_state(py, forest)?))
+}
+
+/// The trees of a forest as what `read_forest` and `read_tree` take.
+pub fn tree_state<'py>(py: Python<'py>, forest: &Forest) -> PyResult<TreeState<'py>> {
+    Ok((TREE_FORMAT, tree_sections(py, forest)?))
 }

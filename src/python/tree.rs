@@ -8,12 +8,13 @@ use numpy::ndarray::ArrayView1;
 use numpy::{
     Element as NumpyElement, IntoPyArray, PyArray1, PyArray3, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray3,
 };
-use pyo3::exceptions::{PyIndexError, PyValueError};
+use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
 use super::array::{Array1, csr_matrix, run_with_matrix};
+use super::files::read_tree;
 use super::run::{catch, run};
-use super::sections::{Reduced, reduce};
+use super::sections::{Reduced, TreeState, reduce, tree_state};
 use super::task::{Grown, Task};
 use crate::data::Matrix;
 use crate::error::Result;
@@ -27,9 +28,20 @@ use crate::tree::{NodeArrays, Tree};
 /// A grown tree: read-only arrays with one entry per node, in preorder, under scikit-learn's names.
 #[pyclass(name = "Tree", module = "spinney._spinney", frozen)]
 pub struct PyTree {
-    source: Source,
-    /// What `threshold` shows of a tree with categorical splits; made when it is first asked for.
-    thresholds: OnceLock<Vec<f64>>,
+    /// Set once: by the constructor, or by `__setstate__`.
+    source: OnceLock<Source>,
+    shown: Shown,
+}
+
+/// Arrays as Python sees them where the tree has others; each is made when it is first asked for.
+#[derive(Default)]
+struct Shown {
+    /// Of a tree with categorical splits.
+    threshold: OnceLock<Vec<f64>>,
+    /// scikit-learn has integers of 64 bits, and tools hand the memory on as such.
+    children_left: OnceLock<Vec<i64>>,
+    children_right: OnceLock<Vec<i64>>,
+    feature: OnceLock<Vec<i64>>,
 }
 
 enum Source {
@@ -41,16 +53,20 @@ enum Source {
 
 impl PyTree {
     pub fn new(tree: Tree, unit: f64) -> Self {
-        Self { source: Source::Grown(tree, unit), thresholds: OnceLock::new() }
+        Self { source: Source::Grown(tree, unit).into(), shown: Shown::default() }
     }
 
     pub fn of_forest(packed: Arc<PackedTree>) -> Self {
-        Self { source: Source::OfForest { packed, arrays: OnceLock::new() }, thresholds: OnceLock::new() }
+        Self { source: Source::OfForest { packed, arrays: OnceLock::new() }.into(), shown: Shown::default() }
+    }
+
+    fn source(&self) -> PyResult<&Source> {
+        self.source.get().ok_or_else(|| PyRuntimeError::new_err("the tree waits for its state"))
     }
 
     /// The tree as a forest keeps it.
     pub fn packed(&self) -> PyResult<Arc<PackedTree>> {
-        match &self.source {
+        match self.source()? {
             Source::Grown(tree, unit) => catch(|| Ok(Arc::new(PackedTree::new(tree, *unit)))),
             Source::OfForest { packed, .. } => Ok(Arc::clone(packed)),
         }
@@ -87,7 +103,7 @@ impl PyTree {
     }
 
     fn tree(&self) -> PyResult<&Tree> {
-        match &self.source {
+        match self.source()? {
             Source::Grown(tree, _) => Ok(tree),
             Source::OfForest { packed, arrays } => {
                 if let Some(tree) = arrays.get() {
@@ -111,6 +127,23 @@ fn view<'py, T: NumpyElement>(
     view_slice(this, array(this.get().tree()?.nodes()))
 }
 
+/// A read-only numpy view of an array of the tree as integers of 64 bits.
+fn view_wide<'py>(
+    this: &Bound<'py, PyTree>,
+    array: fn(&NodeArrays) -> &Vec<i32>,
+    shown: fn(&Shown) -> &OnceLock<Vec<i64>>,
+) -> PyResult<Array1<'py, i64>> {
+    let tree = this.get();
+    let narrow = array(tree.tree()?.nodes());
+    let shown = shown(&tree.shown);
+    if let Some(wide) = shown.get() {
+        return view_slice(this, wide);
+    }
+    let mut wide: Vec<i64> = memory::zeros("an array of nodes", narrow.len())?;
+    wide.iter_mut().zip(narrow).for_each(|(wide, &narrow)| *wide = i64::from(narrow));
+    view_slice(this, shown.get_or_init(|| wide))
+}
+
 /// A read-only numpy view of an array that `this` owns.
 fn view_slice<'py, T: NumpyElement>(this: &Bound<'py, PyTree>, array: &[T]) -> PyResult<Array1<'py, T>> {
     let array = ArrayView1::from(array);
@@ -125,12 +158,19 @@ fn view_slice<'py, T: NumpyElement>(this: &Bound<'py, PyTree>, array: &[T]) -> P
 
 #[pymethods]
 impl PyTree {
+    /// A tree that waits for `__setstate__`.
     #[new]
+    fn waiting() -> Self {
+        Self { source: OnceLock::new(), shown: Shown::default() }
+    }
+
+    /// Make a tree of arrays under scikit-learn's names, with one entry per node.
+    #[staticmethod]
     #[pyo3(signature = (
         n_features, n_classes, children_left, children_right, feature, threshold, missing_go_to_left, impurity,
         n_node_samples, weighted_n_node_samples, value, n_categories = None, category_words = None
     ))]
-    #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "the state that pickles carry")]
+    #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "the boundary to Python")]
     fn from_arrays(
         n_features: usize,
         n_classes: Vec<u32>,
@@ -171,27 +211,55 @@ impl PyTree {
         reduce(this.py(), "read_tree", &this.get().as_forest()?)
     }
 
+    /// What skops stores, which does not know `__reduce__`: the arguments of `read_tree`.
+    fn __getstate__<'py>(&self, py: Python<'py>) -> PyResult<TreeState<'py>> {
+        tree_state(py, &self.as_forest()?)
+    }
+
+    fn __setstate__(&self, py: Python<'_>, state: TreeState<'_>) -> PyResult<()> {
+        let read = read_tree(py, state.0, state.1)?;
+        let source = read.source.into_inner().ok_or_else(|| PyRuntimeError::new_err("a state has a tree"))?;
+        self.source.set(source).map_err(|_| PyValueError::new_err("The tree has its nodes: it cannot change."))
+    }
+
+    /// scikit-learn's class of trees, if it is loaded and can express the splits, so that tools that ask
+    /// `isinstance` before they read the arrays accept this tree. `type` tells the truth.
+    #[getter]
+    fn __class__<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let own = || Ok(this.get_type().into_any());
+        if !this.get().tree()?.category_sets().is_empty() {
+            return own();
+        }
+        let loaded = this.py().import("sys")?.getattr("modules")?.call_method1("get", ("sklearn.tree._tree",))?;
+        loaded.getattr_opt("Tree")?.map_or_else(own, Ok)
+    }
+
+    /// The names of its own class, not of the one that `__class__` names.
+    fn __dir__<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        this.py().import("builtins")?.call_method1("dir", (this.get_type(),))
+    }
+
     /// The object cannot change.
     fn __deepcopy__(this: Bound<'_, Self>, _memo: Bound<'_, PyAny>) -> Py<Self> {
         this.unbind()
     }
 
-    /// Left child of each node, -1 for a leaf. Shape (node_count,), int32.
+    /// Left child of each node, -1 for a leaf. Shape (node_count,), int64.
     #[getter]
-    fn children_left<'py>(this: &Bound<'py, Self>) -> PyResult<Array1<'py, i32>> {
-        view(this, |nodes| &nodes.children_left)
+    fn children_left<'py>(this: &Bound<'py, Self>) -> PyResult<Array1<'py, i64>> {
+        view_wide(this, |nodes| &nodes.children_left, |shown| &shown.children_left)
     }
 
-    /// Right child of each node, -1 for a leaf. Shape (node_count,), int32.
+    /// Right child of each node, -1 for a leaf. Shape (node_count,), int64.
     #[getter]
-    fn children_right<'py>(this: &Bound<'py, Self>) -> PyResult<Array1<'py, i32>> {
-        view(this, |nodes| &nodes.children_right)
+    fn children_right<'py>(this: &Bound<'py, Self>) -> PyResult<Array1<'py, i64>> {
+        view_wide(this, |nodes| &nodes.children_right, |shown| &shown.children_right)
     }
 
-    /// Feature of each split, -2 for a leaf. Shape (node_count,), int32.
+    /// Feature of each split, -2 for a leaf. Shape (node_count,), int64.
     #[getter]
-    fn feature<'py>(this: &Bound<'py, Self>) -> PyResult<Array1<'py, i32>> {
-        view(this, |nodes| &nodes.feature)
+    fn feature<'py>(this: &Bound<'py, Self>) -> PyResult<Array1<'py, i64>> {
+        view_wide(this, |nodes| &nodes.feature, |shown| &shown.feature)
     }
 
     /// Threshold of each split, -2.0 for a leaf; values up to it go left. NaN where the split is on
@@ -203,7 +271,7 @@ impl PyTree {
         if tree.category_sets().is_empty() {
             return view(this, |nodes| &nodes.threshold);
         }
-        let thresholds = catch(|| Ok(this.get().thresholds.get_or_init(|| tree.numeric_thresholds())))?;
+        let thresholds = catch(|| Ok(this.get().shown.threshold.get_or_init(|| tree.numeric_thresholds())))?;
         view_slice(this, thresholds)
     }
 

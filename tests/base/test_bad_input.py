@@ -73,7 +73,7 @@ def assert_fit_refused(tree, good, args, kinds, *fragments, **keywords):
     tree.set_params(**refused)
     assert_refused(lambda: tree.fit(*args, **keywords), tree, kinds, *fragments)
     # What is illegal for predict too is refused there: the model is the same under legal ones.
-    legal = {"n_jobs": None, "verbose": 0, "traversal": "auto"}
+    legal = {"n_jobs": None, "verbose": 0, "traversal": "auto", "n_estimators": 100}
     legal = {name: legal[name] for name in legal.keys() & refused.keys()}
     np.testing.assert_array_equal(tree.set_params(**legal).predict(X), predicted)
 

@@ -31,7 +31,7 @@ y = np.arange(10) % 2
 
 
 def make_tree(n_features):
-    return Tree(
+    return Tree.from_arrays(
         n_features=n_features,
         n_classes=[1],
         children_left=np.array([1, -1, -1], dtype=np.int32),

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone, is_classifier
-from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 
 from forests import few_rows, fit, samplings, seeds, values_of
 from spinney import (
@@ -305,3 +305,28 @@ def test_query_of_other_width_is_refused():
     lazy = LazyForestRegressor(2).fit(X, y)
     with pytest.raises(ValueError, match="features"):
         lazy.predict(Q[:, 1:])
+
+
+def test_as_many_trees_as_the_parameter_says_now():
+    """No tree is grown before the prediction, so that `set_params` counts as `fit` does."""
+    X, y = load_diabetes(return_X_y=True)
+    lazy = LazyForestRegressor(3, random_state=0).fit(X, y)
+    lazy.set_params(n_estimators=7)
+    expected = RandomForestRegressor(7, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(lazy.predict(X[:20]), expected.predict(X[:20]))
+    assert len(lazy) == 7
+    np.testing.assert_array_equal(lazy.explore(X[:5]).prediction, expected.predict(X[:5]))
+    loaded = pickle.loads(pickle.dumps(lazy))
+    np.testing.assert_array_equal(loaded.predict(X[:5]), expected.predict(X[:5]))
+    with pytest.raises(ValueError, match="'n_estimators' parameter of LazyForestRegressor"):
+        lazy.set_params(n_estimators=0).predict(X[:5])
+
+
+def test_explorations_can_be_compared():
+    X, y = load_iris(return_X_y=True)
+    lazy = LazyForestClassifier(3, random_state=0).fit(X, y)
+    one, other = (lazy.explore(X[:4], weights=True) for _ in range(2))
+    assert one == other
+    assert one != lazy.explore(X[60:64], weights=True)
+    assert one != lazy.explore(X[:4])
+    assert one != "an exploration"

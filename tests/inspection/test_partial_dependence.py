@@ -122,7 +122,7 @@ def test_illegal_arguments():
         ("features", [4]),
         ("features", [0, 0]),
         ("features", True),
-        ("features", [[0, 1]]),
+        ("features", [[0, 1], [0, 2]]),
         ("features", [0, 1, 2]),
         ("features", "length"),
         ("kind", "all"),
@@ -160,3 +160,23 @@ def test_features_without_values_are_refused(estimator_class, kind):
     with unknown, pytest.raises(ValueError, match="Got the feature 0"):
         partial_dependence(model, known, [0], kind=kind)
     assert partial_dependence(model, X, [1])["average"].shape == (1, 4)
+
+
+def test_a_pair_in_a_list():
+    """As scikit-learn's displays take pairs."""
+    X, y = load_diabetes(return_X_y=True)
+    forest = spinney.RandomForestRegressor(5, random_state=0).fit(X, y)
+    found = partial_dependence(forest, X, [(2, 8)], grid_resolution=4)
+    expected = partial_dependence(forest, X, [2, 8], grid_resolution=4)
+    np.testing.assert_array_equal(found["average"], expected["average"])
+
+
+def test_threads_do_not_show():
+    X, y = load_diabetes(return_X_y=True)
+    found = [
+        partial_dependence(
+            spinney.RandomForestRegressor(5, random_state=0, n_jobs=n_jobs).fit(X, y), X, [2, 8]
+        )["average"]
+        for n_jobs in (1, 2)
+    ]
+    np.testing.assert_array_equal(*found)

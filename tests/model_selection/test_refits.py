@@ -49,7 +49,7 @@ from spinney import (
 )
 from spinney._spinney import Columns
 from spinney.dataset import _encoded_columns
-from spinney.model_selection import cross_val_score, cross_validate
+from spinney.model_selection import cross_val_predict, cross_val_score, cross_validate
 from strategies import ESTIMATORS, FORESTS, examples
 
 
@@ -297,3 +297,23 @@ def test_what_cannot_be_encoded_once_is_refitted(capfd):
         options |= {"verbose": 0, "n_jobs": 1}
         expected = of_sklearn.cross_val_score(estimator, X, y, **options)
         assert found.tolist() == expected.tolist()
+
+
+def test_poisson_forests_inside_of_others_draw_by_place():
+    """A warning says so and how to route the ids, with which folds draw as those of the forest."""
+    X, y = load_iris(return_X_y=True)
+    forest = RandomForestClassifier(4, bootstrap="poisson", random_state=0)
+    pipeline = make_pipeline(StandardScaler(), forest)
+    with pytest.warns(UserWarning, match=r"in Pipeline draws samples by.*set_fit_request"):
+        cross_val_score(pipeline, X, y, cv=3)
+    expected = cross_val_predict(forest, StandardScaler().fit_transform(X), y, cv=3)
+    with sklearn.config_context(enable_metadata_routing=True):
+        asking = clone(forest).set_fit_request(sample_ids=True)
+        found = cross_val_predict(
+            make_pipeline(StandardScaler(with_mean=False, with_std=False), asking),
+            StandardScaler().fit_transform(X),
+            y,
+            cv=3,
+            params={"sample_ids": np.arange(150)},
+        )
+    np.testing.assert_array_equal(found, expected)

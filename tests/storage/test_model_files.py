@@ -688,19 +688,6 @@ def test_pickles_carry_the_bytes_of_files(estimator_class, tmp_path):
         assert_same(loaded, saved, X)
 
 
-def test_pickles_of_earlier_versions_can_be_read():
-    """Those name the class of a tree with its arrays, and `Growth` where it was then."""
-    X, y = load_iris(return_X_y=True)
-    tree = spinney.DecisionTreeClassifier().fit(X, y).tree_
-    names = ("n_features", "n_classes", "children_left", "children_right", "feature", "threshold")
-    names += ("missing_go_to_left", "impurity", "n_node_samples", "weighted_n_node_samples")
-    state = [getattr(tree, name) for name in (*names, "value")]
-    state[1] = tree.n_classes.tolist()
-    forest = spinney._spinney.Forest([type(tree)(*state)], [3])
-    np.testing.assert_array_equal(forest.tree(0).value, tree.value)
-    assert spinney.ensemble._forest_trees.Growth is spinney._fit.draws.Growth
-
-
 @pytest.mark.parametrize("class_weight", [None, "balanced"])
 def test_pickles_of_single_trees_are_small(class_weight):
     """Weights are multiples of a unit, which the tree knows."""

@@ -10,7 +10,6 @@ from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, MultiOutputMixin
 from sklearn.utils import Tags, check_consistent_length, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -21,10 +20,11 @@ from spinney._common.checks import (
     check_total,
 )
 from spinney._common.messages import reject_parameter
+from spinney._common.sklearn_base import BaseEstimator, MultiOutputMixin
 from spinney._common.threads import count_threads
 from spinney._data.arrays import convert_objects, secure_sparse, to_native
 from spinney._data.categories import Categories, convert_frame, count_categories, encode
-from spinney._data.matrices import CHECK_X, ignore_overflow, make_stand_in, read_matrix
+from spinney._data.matrices import CHECK_X, make_stand_in, read_matrix, watch_checks
 from spinney._data.unknown_categories import UNKNOWN, UnknownCategories
 from spinney._fit.draws import Draws
 from spinney._fit.params import read_tree_parameters, replace_friedman_mse
@@ -42,6 +42,23 @@ _FIRST_SEED = 2**32
 
 class BaseTreeEstimator(MultiOutputMixin, BaseEstimator, ABC):
     """Base class of the estimators of trees and forests."""
+
+    # The parameters that all of them have, of any type until they are checked.
+    criterion: Any
+    max_depth: Any
+    min_samples_split: Any
+    min_samples_leaf: Any
+    min_weight_fraction_leaf: Any
+    max_features: Any
+    random_state: Any
+    max_leaf_nodes: Any
+    min_impurity_decrease: Any
+    ccp_alpha: Any
+    monotonic_cst: Any
+    n_jobs: Any
+    feature_sampling: Any
+    categorical_features: Any
+    min_samples_category: Any
 
     n_features_in_: int
     n_outputs_: int
@@ -170,7 +187,7 @@ class BaseTreeEstimator(MultiOutputMixin, BaseEstimator, ABC):
 
     def _validate_X_y(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
         """Return X with codes for categories, and y, as arrays that scikit-learn has checked."""
-        with ignore_overflow():
+        with watch_checks():
             coded = self._learn_categories(X)
             is_encoded = isinstance(coded, Columns)
             checked, y = validate_data(
@@ -198,6 +215,10 @@ class BaseTreeEstimator(MultiOutputMixin, BaseEstimator, ABC):
     @abstractmethod
     def _read_y(self, y: Any) -> Any:
         """Return the argument `y` of `fit` in the form in which scikit-learn may check it."""
+
+    @abstractmethod
+    def _check_counts(self, targets: NDArray[Any]) -> None:
+        """Raise ValueError for numbers that are no counts, where the criterion asks for counts."""
 
     @abstractmethod
     def _encode_y(self, y: NDArray[Any]) -> EncodedTarget:
@@ -284,7 +305,7 @@ class BaseTreeEstimator(MultiOutputMixin, BaseEstimator, ABC):
             return self._encode_categories(X, check_input)
         if isinstance(X, Dataset):
             return X.recode(None, None, None)
-        with ignore_overflow():
+        with watch_checks():
             if check_input:
                 matrix = convert_frame(X)
                 if matrix is not X:
@@ -310,7 +331,7 @@ class BaseTreeEstimator(MultiOutputMixin, BaseEstimator, ABC):
         if isinstance(X, Dataset):
             coded: Any = X.recode(self.is_categorical_, self.categories_, unknown.note)
         else:
-            with ignore_overflow():
+            with watch_checks():
                 if check_input:
                     validate_data(self, X, skip_check_array=True, reset=False)
                 X = encode(X, self.is_categorical_, self.categories_, self, unknown.note)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import config_context
 from sklearn.utils.validation import check_is_fitted
 
 from spinney._common.threads import count_threads
@@ -15,6 +16,10 @@ from spinney._fit.target import ClassTarget
 from spinney._spinney import Forest
 from spinney.conversion._to_treelite import convert_to_treelite
 from spinney.storage._models import write_model
+
+# The attribute with the metadata that `set_fit_request` and its likes have requested.
+_REQUEST = "_metadata_request"
+_METHODS = ("fit", "score")
 
 
 class StoredTrees(ABC):
@@ -35,8 +40,9 @@ class StoredTrees(ABC):
 
         Parameters
         ----------
-        path : str or path-like
-            The file. An existing one is replaced.
+        path : str, path-like or file object
+            The file. An existing one is replaced. A str may be a URL that fsspec knows, such as
+            "s3://models/forest"; it and a file object are written from beginning to end.
 
         Raises
         ------
@@ -126,18 +132,25 @@ class StoredTrees(ABC):
 
     def _list_stored_attributes(self) -> dict[str, Any]:
         """Return the attributes that are neither parameters nor trees."""
-        if "_metadata_request" in vars(self):
-            raise TypeError(
-                "Files do not hold what set_fit_request and its likes have requested. Save an "
-                "estimator without it, and request it again after loading."
-            )
-        others = {"tree_", "forest_", "_estimators"}
+        others = {"tree_", "forest_", "_estimators", _REQUEST}
         others.update(self.get_params(deep=False))  # type: ignore[attr-defined]
-        return {name: value for name, value in vars(self).items() if name not in others}
+        attributes = {name: value for name, value in vars(self).items() if name not in others}
+        if _REQUEST in vars(self):
+            # What `set_fit_request` and its likes have requested.
+            request = self.get_metadata_routing()  # type: ignore[attr-defined]
+            attributes[_REQUEST] = {
+                method: dict(getattr(request, method).requests) for method in _METHODS
+            }
+        return attributes
 
     def _restore(self, attributes: dict[str, Any], forest: Forest) -> str | None:
         """Set attributes from a file; return in what they contradict the trees, if they do."""
+        requests = attributes.pop(_REQUEST, {})
         vars(self).update(attributes)
+        with config_context(enable_metadata_routing=True):
+            for method, requested in requests.items():
+                if requested:
+                    getattr(self, f"set_{method}_request")(**requested)
         return self._find_fault(forest)
 
     def _find_fault(self, forest: Forest) -> str | None:

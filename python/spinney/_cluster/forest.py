@@ -41,6 +41,9 @@ class ClusterForest(BaseForest):
     _local_class: ClassVar[type[BaseForest]]
     # The parameter that the local class does not have.
     _connection: ClassVar[str]
+    # Classifiers have these.
+    _choose_labels: Any
+    _list_probabilities: Any
     _site: _Site
     # A cluster grows one forest at a time.
     _shares_folds = False
@@ -137,7 +140,7 @@ class ClusterForest(BaseForest):
         """
         if self._is_collection(X):
             return self._apply_lazily("predict", X)
-        return super().predict(X)
+        return super().predict(X)  # type: ignore[misc]
 
     # --- Copies ---------------------------------------------------------------------------------
 

@@ -24,7 +24,7 @@ class _MovedModules(MetaPathFinder):
 
     def find_spec(self, fullname: str, *_: object) -> None:
         """Raise ModuleNotFoundError for a module that was moved."""
-        package, _, name = fullname.rpartition(".")
+        package, name = fullname.rpartition(".")[::2]
         if package == _PACKAGE and name in _PLACES:
             raise ModuleNotFoundError(
                 f"The module {fullname} of spinney 0.2 is gone: what it had is in "

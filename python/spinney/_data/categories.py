@@ -1,10 +1,10 @@
 """Categorical features: matrices with values of any type become matrices of codes.
 
 The categories of a feature are the distinct values of its column in `fit`. The code of a category
-is its index in ascending order, except that 0, if it occurs, has code 0. Entries that a sparse
-matrix does not store are 0, so their code is 0 and they can stay unstored. A value that did not
-occur in `fit` gets the number of categories as its code. None, NA and NaN are missing values and
-become NaN.
+is its index in ascending order, or in that of an ordered categorical type, except that 0, if it
+occurs, has code 0. Entries that a sparse matrix does not store are 0, so their code is 0 and they
+can stay unstored. A value that did not occur in `fit` gets the number of categories as its code.
+None, NA and NaN are missing values and become NaN.
 """
 
 from __future__ import annotations

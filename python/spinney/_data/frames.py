@@ -143,6 +143,14 @@ def to_numbers(column: Column, name: Any) -> NDArray[Any]:
         ) from None
 
 
+def is_ordered(column: Column) -> bool:
+    """Return whether the type of a column, which is no array, puts its categories in an order."""
+    native = column.to_native() if isinstance(column, nw.Series) else column
+    return bool(getattr(getattr(native, "dtype", None), "ordered", False)) or (
+        isinstance(column, nw.Series) and isinstance(column.dtype, nw.Enum)
+    )
+
+
 def factorize(column: Column) -> tuple[NDArray[Any], NDArray[np.integer[Any]]]:
     """Return values of a column and, for each row, the index of its value; -1 if it is missing.
 

@@ -43,8 +43,8 @@ class Levels(NamedTuple):
     """
 
     values: NDArray[Any]
-    """The values: where `find_levels` returns them, they are distinct and ascending, except that 0
-    comes first."""
+    """The values: where `find_levels` returns them, they are distinct and ascending, or in the
+    order of an ordered categorical type, except that 0 comes first."""
     places: NDArray[np.integer[Any]]
     """The place of each row's value; -1 where the value is missing."""
     of_places: NDArray[np.intp] | None
@@ -84,7 +84,11 @@ def find_levels(column: Any, name: str) -> Levels:
             "hashed and sorted."
         ) from None
     used = find_used(values.shape[0], places)
-    distinct, codes = _put_zero_first(*_find_distinct(values[used], name))
+    if not isinstance(column, np.ndarray) and frames.is_ordered(column):
+        distinct, codes = values[used], np.arange(used.shape[0])
+    else:
+        distinct, codes = _find_distinct(values[used], name)
+    distinct, codes = _put_zero_first(distinct, codes)
     of_places = np.full(values.shape[0] + 1, -1, dtype=np.intp)
     of_places[used] = codes
     return Levels(distinct, places, of_places)

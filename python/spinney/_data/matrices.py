@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +15,10 @@ from spinney._data.categories import Categories, convert_frame, learn
 # NaN is a missing value and infinities are ordinary values, so finiteness is not required.
 CHECK_X: dict[str, Any] = {"accept_sparse": ("csc", "csr"), "ensure_all_finite": False}
 """How scikit-learn checks the matrix."""
+
+
+# How scikit-learn and NumPy refuse strings.
+_OF_STRINGS = ("could not convert string", "not compatible with arrays of bytes/strings")
 
 
 class CodedMatrix(NamedTuple):
@@ -48,6 +54,16 @@ def make_stand_in(shape: tuple[int, int]) -> NDArray[np.float32]:
     return np.broadcast_to(np.float32(0), shape)
 
 
-def ignore_overflow() -> np.errstate:
-    """Return a context for scikit-learn's checks: they test finiteness by sums, which overflow."""
-    return np.errstate(over="ignore", invalid="ignore")
+@contextmanager
+def watch_checks() -> Iterator[None]:
+    """Run scikit-learn's checks of X: sums that overflow do not matter, strings get advice."""
+    # They test finiteness by sums.
+    with np.errstate(over="ignore", invalid="ignore"):
+        try:
+            yield
+        except ValueError as error:
+            if not any(words in str(error) for words in _OF_STRINGS):
+                raise
+            raise ValueError(
+                f"{error}\nColumns of strings are read if categorical_features names them."
+            ) from error

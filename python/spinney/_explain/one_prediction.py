@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from numbers import Integral
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
@@ -15,6 +17,7 @@ from spinney._common.checks import check_int
 from spinney._common.digits import describe_between, describe_near
 from spinney._common.messages import reject_parameter
 from spinney._data.categories import DOUBLE
+from spinney._data.feature_names import describe_difference
 from spinney._data.unknown_categories import tell_once
 from spinney.dataset import Dataset
 
@@ -168,7 +171,8 @@ class ExplainedPrediction:
 def explain(estimator: Any, row: Any, n_features: int, Y: Any) -> ExplainedPrediction:
     """Explain the prediction for one sample; see `ShapValues.explain`."""
     check_int("explain", "n_features", n_features, 1)
-    rows = _make_rows(row, hasattr(estimator, "feature_names_in_"))
+    names = getattr(estimator, "feature_names_in_", None)
+    rows = _make_rows(row, None if names is None else names.tolist())
     if estimator.n_outputs_ > 1:
         raise ValueError(
             f"explain takes one output. Got an estimator with {estimator.n_outputs_} of them."
@@ -227,16 +231,18 @@ def _explain_rows(estimator: Any, rows: Any, n_features: int, Y: Any) -> Explain
     )
 
 
-def _make_rows(row: Any, has_names: bool) -> Any:
+def _make_rows(row: Any, names: list[str] | None) -> Any:
     """Return one sample as samples."""
     rows: Any = None
+    if isinstance(row, Mapping) and not sparse.issparse(row):
+        row = _order_by_name(row, names)
     if getattr(row, "ndim", len(getattr(row, "shape", ()))) == 2:
         rows = row
     elif sparse.issparse(row):
         rows = row.reshape(1, -1)
     elif hasattr(row, "to_frame") and hasattr(row, "infer_objects"):
         # A Series of pandas. Its labels name the features, if they are names.
-        is_labelled = has_names and all(isinstance(label, str) for label in row.index)
+        is_labelled = names is not None and all(isinstance(label, str) for label in row.index)
         rows = row.to_frame().T.infer_objects() if is_labelled else _make_row(row.to_numpy())
     elif isinstance(row, Iterable) and not isinstance(row, (str, bytes, Mapping)):
         values = row.to_numpy() if hasattr(row, "to_numpy") else list(row)
@@ -248,11 +254,26 @@ def _make_rows(row: Any, has_names: bool) -> Any:
         elif n_nested == len(values):
             raise ValueError(f"row must be one sample. Got {n_nested} of them.")
     if rows is None or len(rows.shape) != 2:
-        expected = "an array-like of shape (n_features,) or (1, n_features)"
+        expected = "an array-like of shape (n_features,) or (1, n_features), or a dict by name"
         reject_parameter("explain", "row", row, expected)
     if rows.shape[0] != 1:
         raise ValueError(f"row must be one sample. Got {rows.shape[0]} of them.")
     return rows
+
+
+def _order_by_name(row: Mapping[Any, Any], names: list[str] | None) -> Any:
+    """Return a dict as a frame of one row, with the features in the order of the fit."""
+    if names is None:
+        raise ValueError(
+            "row must be an array-like: a dict has names, and the estimator was fitted without any."
+        )
+    if set(row) != set(names):
+        raise ValueError(describe_difference(names, list(row)))
+    # The features had names, so that a library of frames is there.
+    libraries = ("pandas", "polars", "pyarrow")
+    backend: Any = next(name for name in libraries if find_spec(name) is not None)
+    values = {name: [row[name]] for name in names}
+    return nw.from_dict(values, backend=backend).to_native()
 
 
 def _make_row(values: Sequence[Any] | NDArray[Any]) -> NDArray[Any]:

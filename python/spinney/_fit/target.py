@@ -9,12 +9,12 @@ from typing import Any, ClassVar, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import Tags, check_array, compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from spinney._common.checks import check_counts
 from spinney._common.messages import warn_caller
+from spinney._common.sklearn_base import ClassifierMixin, RegressorMixin
 from spinney._data.levels import number_distinct
 from spinney._fit.labels import read_labels
 
@@ -47,7 +47,7 @@ class ClassTarget(ClassifierMixin, ABC):
         return tags
 
     def _check_own_params(self) -> None:
-        super()._check_own_params()
+        super()._check_own_params()  # type: ignore[misc]
         weight, presets = self.class_weight, self._class_weight_presets
         is_preset = isinstance(weight, str) and weight in presets
         if not (is_preset or weight is None or isinstance(weight, (dict, list))):

@@ -1,5 +1,7 @@
 """Models of other libraries, and for them."""
 
 from spinney.conversion._from_sklearn import from_sklearn
+from spinney.conversion._nested import to_sklearn
+from spinney.conversion._to_onnx import register_onnx
 
-__all__ = ["from_sklearn"]
+__all__ = ["from_sklearn", "register_onnx", "to_sklearn"]

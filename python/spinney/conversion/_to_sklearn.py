@@ -49,7 +49,15 @@ def convert_forest(estimator: Any) -> Any:
         for number, seed in enumerate(estimator.forest_.seeds)
     )
     converted.estimator_ = type(converted.estimator)()
-    converted.estimators_ = [convert_tree(tree) for tree in trees]
+    converted.estimators_ = [_convert_tree_of_forest(tree) for tree in trees]
+    return converted
+
+
+def _convert_tree_of_forest(tree: Any) -> Any:
+    converted = convert_tree(tree)
+    # A seed that scikit-learn refuses: tools that repeat the draws of its forests would otherwise
+    # take rows for seen that the tree has not seen.
+    converted.random_state = tree.random_state
     return converted
 
 
@@ -93,7 +101,7 @@ def _set_parameters(converted: Any, estimator: Any) -> None:
     if params.get("bootstrap") == "poisson":
         converted.bootstrap = True
     if isinstance(params["random_state"], (int, np.integer)) and params["random_state"] >= 2**32:
-        # The seed of a tree: scikit-learn takes no such number, and has another random stream.
+        # scikit-learn takes no such number, and has another random stream.
         converted.random_state = None
 
 

@@ -25,7 +25,7 @@ from spinney._data.categorical_features import (
 )
 from spinney._data.categories import Categories, LookUp, Note, are_exact, restore_sparse
 from spinney._data.feature_names import check_names, read_names
-from spinney._data.matrices import CHECK_X, CodedMatrix, ignore_overflow, make_stand_in, read_matrix
+from spinney._data.matrices import CHECK_X, CodedMatrix, make_stand_in, read_matrix, watch_checks
 from spinney._spinney import Columns
 from spinney.dataset._encoded_columns import EncodedColumns
 from spinney.dataset._files import StoredDataset
@@ -86,7 +86,7 @@ class Dataset(EncodedColumns):
             self._share(X)
             return
         n_threads = count_threads(n_jobs)
-        with ignore_overflow():
+        with watch_checks():
             read = read_matrix(X, categorical_features, n_threads)
             matrix, self._is_categorical, self._categories = read
             if not isinstance(matrix, Columns):

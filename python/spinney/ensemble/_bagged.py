@@ -30,6 +30,12 @@ _MAX_DRAWS = 2**32 - 1
 class BaseBaggedTrees(BaseTreeEstimator):
     """Base class of the estimators that predict the mean of the predictions of many trees."""
 
+    n_estimators: Any
+    bootstrap: Any
+    replace: Any
+    max_samples: Any
+    verbose: Any
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None, sample_ids: Any = None) -> Self:
         """Fit the forest: grow its trees or, for a lazy forest, encode the training data.
 
@@ -74,9 +80,12 @@ class BaseBaggedTrees(BaseTreeEstimator):
 
     # --- Parameters -----------------------------------------------------------------------------
 
-    def _check_own_params(self) -> None:
+    def _check_n_estimators(self) -> None:
         if not isinstance(self.n_estimators, Integral) or self.n_estimators < 1:
             self._reject("n_estimators", "an int in the range [1, inf)")
+
+    def _check_own_params(self) -> None:
+        self._check_n_estimators()
         is_name = isinstance(self.bootstrap, str)
         if not (self.bootstrap == "poisson" if is_name else is_bool(self.bootstrap)):
             self._reject("bootstrap", "a bool or 'poisson'")

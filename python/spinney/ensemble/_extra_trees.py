@@ -5,11 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from sklearn import ensemble as of_sklearn
+
+from spinney._common.types import (
+    Bootstrap,
+    ClassCriterion,
+    FeatureSampling,
+    ForestClassWeight,
+    HandleUnknown,
+    MaxFeatures,
+    NumberCriterion,
+    RandomState,
+)
 from spinney._fit.params import store_parameters
 from spinney.ensemble._forest import ForestClassifier, ForestRegressor
 from spinney.tree import ExtraTreeClassifier, ExtraTreeRegressor
 
 
+@of_sklearn.ExtraTreesClassifier.register
 class ExtraTreesClassifier(ForestClassifier):
     """A forest of extremely randomised classification trees, for dense and sparse data.
 
@@ -177,33 +190,34 @@ class ExtraTreesClassifier(ForestClassifier):
         self,
         n_estimators: int = 100,
         *,
-        criterion: str = "gini",
+        criterion: ClassCriterion = "gini",
         max_depth: int | None = None,
         min_samples_split: float = 2,
         min_samples_leaf: float = 1,
         min_weight_fraction_leaf: float = 0.0,
-        max_features: str | float | None = "sqrt",
+        max_features: MaxFeatures = "sqrt",
         max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
-        bootstrap: bool | str = False,
+        bootstrap: Bootstrap = False,
         oob_score: bool | Callable[..., Any] = False,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
         verbose: int = 0,
         warm_start: bool = False,
-        class_weight: Any = None,
+        class_weight: ForestClassWeight = None,
         ccp_alpha: float = 0.0,
         max_samples: float | None = None,
         monotonic_cst: Any = None,
-        feature_sampling: str = "all",
+        feature_sampling: FeatureSampling = "all",
         replace: bool = True,
         categorical_features: Any = None,
         min_samples_category: int = 1,
-        handle_unknown: str = "ignore",
+        handle_unknown: HandleUnknown = "ignore",
     ) -> None:
         store_parameters(locals())
 
 
+@of_sklearn.ExtraTreesRegressor.register
 class ExtraTreesRegressor(ForestRegressor):
     """A forest of extremely randomised regression trees, for dense and sparse data.
 
@@ -367,28 +381,28 @@ class ExtraTreesRegressor(ForestRegressor):
         self,
         n_estimators: int = 100,
         *,
-        criterion: str = "squared_error",
+        criterion: NumberCriterion = "squared_error",
         max_depth: int | None = None,
         min_samples_split: float = 2,
         min_samples_leaf: float = 1,
         min_weight_fraction_leaf: float = 0.0,
-        max_features: str | float | None = 1.0,
+        max_features: MaxFeatures = 1.0,
         max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
-        bootstrap: bool | str = False,
+        bootstrap: Bootstrap = False,
         oob_score: bool | Callable[..., Any] = False,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
         verbose: int = 0,
         warm_start: bool = False,
         ccp_alpha: float = 0.0,
         max_samples: float | None = None,
         monotonic_cst: Any = None,
-        feature_sampling: str = "all",
+        feature_sampling: FeatureSampling = "all",
         replace: bool = True,
         quantile: float = 0.5,
         categorical_features: Any = None,
         min_samples_category: int = 1,
-        handle_unknown: str = "ignore",
+        handle_unknown: HandleUnknown = "ignore",
     ) -> None:
         store_parameters(locals())

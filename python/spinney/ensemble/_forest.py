@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 class BaseForest(ForestTrees, ForestNeighbours, OobImportance):
     """Base class of the grown forests."""
 
+    oob_score: Any
+    warm_start: Any
+
     # The parameters that scikit-learn's forests hand to their trees. Ours hand on some more; see
     # `_select_estimator_params`.
     estimator_params: ClassVar[tuple[str, ...]] = (

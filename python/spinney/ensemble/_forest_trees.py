@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from spinney._base.saving import StoredTrees, find_fault_of_growth
 from spinney._data.categories import replace_by_codes
+from spinney._explain.dependence import PartialDependence
 from spinney._explain.shap import ShapValues
 from spinney._fit.draws import Draws, Growth
 from spinney._fit.params import read_tree_parameters
@@ -21,7 +22,7 @@ from spinney.ensemble._bagged import BaseBaggedTrees
 from spinney.tree._base import BaseDecisionTree, NamesOfForest
 
 
-class ForestTrees(StoredTrees, BaseBaggedTrees, ShapValues):
+class ForestTrees(StoredTrees, BaseBaggedTrees, ShapValues, PartialDependence):
     """Base class that gives access to the trees of a grown forest."""
 
     # The estimator of a single tree of the forest.
@@ -142,7 +143,8 @@ class ForestTrees(StoredTrees, BaseBaggedTrees, ShapValues):
     def _make_tree_estimator(self, tree: int, seed: int) -> Any:
         """Return the estimator of a tree, given its number."""
         growth = self._growths[tree]
-        estimator: Any = self._tree_class(random_state=seed, **growth.params)
+        tree_class: Any = self._tree_class
+        estimator = tree_class(random_state=seed, **growth.params)
         estimator.tree_ = self.forest_.tree(tree)
         estimator.max_features_ = growth.max_features
         estimator._with_missing = growth.with_missing

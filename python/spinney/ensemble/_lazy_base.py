@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _TRAVERSALS = ("auto", "batched", "single", "eager")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Exploration:
     """The predictions of a lazy forest for some query rows, and how they came about.
 
@@ -70,9 +70,27 @@ class Exploration:
     path_lengths: NDArray[np.int64]
     weights: Any
 
+    def __eq__(self, other: object) -> bool:
+        """Return whether two explorations have the same bits."""
+        if not isinstance(other, Exploration):
+            return NotImplemented
+        return all(map(_are_equal, vars(self).values(), vars(other).values()))
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _are_equal(one: Any, other: Any) -> bool:
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_are_equal, one, other))
+    if sparse.issparse(one) and sparse.issparse(other):
+        return one.shape == other.shape and bool((one != other).nnz == 0)
+    return type(one) is type(other) and bool(np.array_equal(one, other))
+
 
 class BaseLazyForest(BaseBaggedTrees):
     """Base class of the lazy forests."""
+
+    traversal: Any
 
     forest_: LazyForest
 
@@ -93,11 +111,21 @@ class BaseLazyForest(BaseBaggedTrees):
             self._reject("traversal", "a str among {'auto', 'batched', 'single', 'eager'}")
         return self.traversal
 
+    def _take_trees(self) -> LazyForest:
+        """Return the forest with as many trees as `n_estimators` says now: none is grown yet."""
+        self._check_n_estimators()
+        is_as_fitted = len(self.forest_) == self.n_estimators
+        return self.forest_ if is_as_fitted else self.forest_.with_n_trees(int(self.n_estimators))
+
     def _predict_values(self, X: Any) -> NDArray[np.float64]:
         X = self._validate_X_predict(X)
-        traversal, n_threads = self._read_traversal(), self._count_threads()
-        with show_progress(self._read_verbose(), 0, len(self.forest_)) as watcher:
-            values = self.forest_.predict(X, traversal, n_threads, watcher)
+        traversal, n_threads, forest = (
+            self._read_traversal(),
+            self._count_threads(),
+            self._take_trees(),
+        )
+        with show_progress(self._read_verbose(), 0, len(forest)) as watcher:
+            values = forest.predict(X, traversal, n_threads, watcher)
         return self._split_outputs(values)
 
     def explore(self, X: Any, weights: bool = False) -> Exploration:
@@ -124,21 +152,25 @@ class BaseLazyForest(BaseBaggedTrees):
             are grown completely.
         """
         X = self._validate_X_predict(X)
-        traversal, n_threads = self._read_traversal(), self._count_threads()
+        traversal, n_threads, forest = (
+            self._read_traversal(),
+            self._count_threads(),
+            self._take_trees(),
+        )
         if weights and traversal == "auto":
             # For many query rows "auto" would grow trees completely.
             traversal = "batched"
             try:
-                self.forest_.check_traversal(traversal)
+                forest.check_traversal(traversal)
             except ValueError as error:
                 raise ValueError(f"weights=True needs a lazy traversal: {error}") from error
-        with show_progress(self._read_verbose(), 0, len(self.forest_)) as watcher:
-            values, visits, path_lengths, csr = self.forest_.explore(
+        with show_progress(self._read_verbose(), 0, len(forest)) as watcher:
+            values, visits, path_lengths, csr = forest.explore(
                 X, traversal, bool(weights), n_threads, watcher
             )
         matrix = None
         if csr is not None:
-            matrix = sparse.csr_matrix(csr, shape=(path_lengths.shape[0], self.forest_.n_samples))
+            matrix = sparse.csr_matrix(csr, shape=(path_lengths.shape[0], forest.n_samples))
         prediction, probabilities = self._interpret(self._split_outputs(values))
         return Exploration(prediction, probabilities, *visits, path_lengths, matrix)
 
@@ -175,4 +207,4 @@ class BaseLazyForest(BaseBaggedTrees):
 
     def __len__(self) -> int:
         """Return the number of trees."""
-        return len(self.forest_)
+        return len(self._take_trees())

@@ -15,14 +15,11 @@ from sklearn.utils.validation import check_is_fitted
 from spinney._common.checks import check_int, is_bool
 from spinney._common.messages import reject_parameter
 from spinney._data.arrays import CompressedMatrix
-from spinney._spinney import Tree
 from spinney.ensemble._forest import BaseForest
 from spinney.tree._base import BaseDecisionTree
 
 _NAME = "partial_dependence"
 _KINDS = ("average", "individual", "both")
-# Points of the grid that go through a tree at once.
-_POINTS_AT_ONCE = 256
 
 
 class _Axis(NamedTuple):
@@ -127,7 +124,7 @@ def partial_dependence(
     shape = tuple(axis.codes.shape[0] for axis in axes)
     result = Bunch(grid_values=[axis.values for axis in axes])
     if kind != "individual":
-        average = _average(estimator, chosen, points)
+        average = estimator._average_over_others(chosen, points)
         result["average"] = _select_targets(estimator, average).T.reshape(-1, *shape)
     if kind != "average":
         curves = _predict_each(estimator, samples, chosen, points)
@@ -140,6 +137,9 @@ def _read_features(estimator: Any, features: Any) -> list[int]:
     """Return the numbers of the features that vary."""
     is_several = isinstance(features, (list, tuple)) or np.ndim(features) == 1
     given = list(features) if is_several else [features]
+    if len(given) == 1 and isinstance(given[0], (list, tuple)):
+        # One pair, as scikit-learn's displays take several.
+        given = list(given[0])
     names = list(getattr(estimator, "feature_names_in_", []))
     numbers = []
     for feature in given:
@@ -189,73 +189,6 @@ def _make_axis(
         low, high = mquantiles(column, prob=(first, last))
         values = np.linspace(low, high, resolution)
     return _Axis(feature, values, values)
-
-
-def _average(
-    estimator: Any, features: list[int], points: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return the means for all points of the grid: (n_points, n_values)."""
-    forest = estimator._get_forest()
-    n_points = points.shape[1]
-    sums: Any = 0.0
-    for number in range(len(forest)):
-        tree = _WeighedTree(forest.tree(number), features)
-        parts = [
-            tree.predict(points[:, first : first + _POINTS_AT_ONCE])
-            for first in range(0, n_points, _POINTS_AT_ONCE)
-        ]
-        sums = sums + np.concatenate(parts)
-    means: NDArray[np.float64] = sums / len(forest)
-    return means
-
-
-class _WeighedTree:
-    """A tree through which points go that do not say which way everywhere."""
-
-    def __init__(self, tree: Tree, features: list[int]) -> None:
-        self.tree = tree
-        self.left, self.right = tree.children_left, tree.children_right
-        self.threshold = tree.threshold
-        # The place of the feature of each split among those that vary; -1 for others.
-        self.axis = np.full(tree.node_count, -1)
-        for axis, feature in enumerate(features):
-            self.axis[tree.feature == feature] = axis
-        splits = self.left >= 0
-        weight = tree.weighted_n_node_samples
-        totals = weight[self.left[splits]] + weight[self.right[splits]]
-        shares = np.full(totals.shape, 0.5)
-        np.divide(weight[self.left[splits]], totals, out=shares, where=totals > 0)
-        self.share = np.zeros(tree.node_count)
-        self.share[splits] = shares
-
-    def predict(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the means of the leaves for points: (n_points, n_values)."""
-        values = self.tree.value.reshape(self.tree.node_count, -1)
-        means = np.zeros((points.shape[1], values.shape[1]))
-        # The nodes of a level, and the weights of the points in them.
-        nodes, weights = np.zeros(1, dtype=np.int64), np.ones((1, points.shape[1]))
-        while nodes.size:
-            is_leaf = self.left[nodes] < 0
-            means += weights[is_leaf].T @ values[nodes[is_leaf]]
-            nodes, weights = nodes[~is_leaf], weights[~is_leaf]
-            go_left = self._share_left(nodes, points)
-            children = np.concatenate([self.left[nodes], self.right[nodes]])
-            weights = np.concatenate([weights * go_left, weights * (1 - go_left)])
-            is_reached = weights.any(axis=1)
-            nodes, weights = children[is_reached], weights[is_reached]
-        return means
-
-    def _share_left(self, nodes: NDArray[Any], points: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return for each node how much of each point goes left: (n_nodes, n_points)."""
-        go_left = np.repeat(self.share[nodes, np.newaxis], points.shape[1], axis=1)
-        for place in np.flatnonzero(self.axis[nodes] >= 0):
-            node = int(nodes[place])
-            values = points[self.axis[node]]
-            if np.isnan(self.threshold[node]):
-                go_left[place] = np.isin(values, self.tree.category_sets(node)[0])
-            else:
-                go_left[place] = values <= self.threshold[node]
-        return go_left
 
 
 def _predict_each(

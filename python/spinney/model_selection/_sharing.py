@@ -23,6 +23,7 @@ from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.model_selection import check_cv
 from sklearn.utils import indexable
 
+from spinney._common.messages import warn_caller
 from spinney._fit.target import ClassTarget
 from spinney.dataset import Dataset
 from spinney.ensemble._bagged import BaseBaggedTrees
@@ -270,6 +271,14 @@ class CrossValidation:
             params = {**(params or {}), "sample_ids": np.arange(_count_rows(self.X))}
             if get_config()["enable_metadata_routing"]:
                 estimator = clone(estimator).set_fit_request(sample_ids=True)
+        elif _draws_by_place(estimator) and "sample_ids" not in (params or {}):
+            warn_caller(
+                f"The forest with bootstrap='poisson' in {type(estimator).__name__} draws samples "
+                "by their places in each fold, and a sample has other counts in other folds: ids "
+                "of samples do not reach it. To route them, set enable_metadata_routing=True in "
+                "sklearn.set_config, call set_fit_request(sample_ids=True) on the forest, and pass "
+                "params={'sample_ids': numpy.arange(len(X))}."
+            )
         if encode and _weighs_labels(estimator):
             # scikit-learn, which numbers the classes likewise, tells what is wrong with y.
             with suppress(*INPUT_ERRORS):
@@ -339,6 +348,15 @@ def _predicts_like_ours(estimator_class: type) -> bool:
 
 def _is_ours(of_class: type) -> bool:
     return of_class.__module__.partition(".")[0] == __name__.partition(".")[0]
+
+
+def _draws_by_place(estimator: Any) -> bool:
+    """Return whether an estimator holds a forest whose draws depend on ids of samples."""
+    if isinstance(estimator, type) or not hasattr(estimator, "get_params"):
+        return False
+    parts = estimator.get_params(deep=True).values()
+    forests = (part for part in parts if isinstance(part, BaseBaggedTrees))
+    return any(isinstance(forest.bootstrap, str) for forest in forests)
 
 
 def _weighs_labels(estimator: Any) -> bool:

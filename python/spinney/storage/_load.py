@@ -23,8 +23,9 @@ def load(path: Any, *, n_jobs: int | None = None) -> Any:
 
     Parameters
     ----------
-    path : str or path-like
-        The file.
+    path : str, path-like, file object or bytes
+        The file; a str may be a URL that fsspec knows, such as "s3://models/forest". A file object
+        is read to its end.
     n_jobs : int, default=None
         Threads that check the file, and later read the trees. None means 1 unless in a
         ``joblib.parallel_config``; -1 means one per core.

@@ -11,6 +11,7 @@ import json
 import os
 import secrets
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -77,8 +78,7 @@ def write_model(
     sections = [("header", np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8))]
     sections += [(f"array/{n}", get_bytes(array)) for n, array in enumerate(encoder.arrays)]
     sections += zip(TREE_SECTIONS, forest.sections(), strict=True)
-    head = frame_model(sections, n_threads)
-    replace_file(Path(os.path.realpath(path)), [head, *(data for _, data in sections)])
+    write_chunks(path, [frame_model(sections, n_threads), *(data for _, data in sections)])
 
 
 def get_bytes(array: NDArray[Any]) -> NDArray[np.uint8]:
@@ -92,6 +92,30 @@ def pad_chunks(chunks: list[NDArray[np.uint8]]) -> Iterator[memoryview | bytes]:
         yield chunk.data
         if n + 1 < len(chunks):
             yield bytes(-chunk.shape[0] % _ALIGNMENT)
+
+
+def write_chunks(path: Any, chunks: list[NDArray[np.uint8]]) -> None:
+    """Write chunks, padded, to a file: a path, a URL that fsspec knows, or a file object."""
+    if hasattr(path, "write"):
+        for piece in pad_chunks(chunks):
+            path.write(piece)
+    elif is_url(path):
+        with _get_fsspec(path).open(path, "wb") as file:
+            write_chunks(file, chunks)
+    else:
+        replace_file(Path(os.path.realpath(path)), chunks)
+
+
+def is_url(path: Any) -> bool:
+    """Return whether a path is that of another file system than the local one."""
+    return isinstance(path, str) and "://" in path
+
+
+def _get_fsspec(path: str) -> Any:
+    try:
+        return import_module("fsspec")
+    except ImportError as error:
+        raise ImportError(f"{path!r} is a URL, which the package fsspec opens.") from error
 
 
 def replace_file(path: Path, chunks: list[NDArray[np.uint8]]) -> None:
@@ -123,22 +147,49 @@ def map_file(path: Any, what: str = "file") -> NDArray[np.uint8]:
     return np.asarray(np.memmap(path, dtype=np.uint8, mode="r"))
 
 
+def read_bytes(path: Any) -> NDArray[np.uint8]:
+    """Return the bytes of a model file: a path, which is mapped, a URL, a file object, or bytes."""
+    if isinstance(path, (bytes, bytearray, memoryview)):
+        return np.frombuffer(path, np.uint8)
+    if hasattr(path, "read"):
+        return np.frombuffer(path.read(), np.uint8)
+    if is_url(path):
+        with _get_fsspec(path).open(path, "rb") as file:
+            return read_bytes(file)
+    return map_file(path, "model file")
+
+
+def _find_other_format(data: NDArray[np.uint8]) -> str:
+    """Return what to do with a file that is no model file of spinney, if it looks like one."""
+    for beginnings, advice in (
+        ((b"PK",), "It looks like one of skops: use skops.io.load."),
+        ((b"\x80", b"\x1f\x8b", b"x"), "It looks like a pickle: use joblib.load or pickle.load."),
+    ):
+        if data[:2].tobytes().startswith(beginnings):
+            return f" {advice}"
+    return ""
+
+
 class StoredModel:
     """The sections of a model file, all of whose bytes have been compared with its checksums.
 
-    The file is mapped, as long as the sections are in use.
+    A file is mapped, as long as the sections are in use.
 
     Parameters
     ----------
-    path : str or path-like
+    path : str, path-like, file object or bytes
     n_threads : int
     """
 
     def __init__(self, path: Any, n_threads: int = 1) -> None:
-        data = map_file(path, "model file")
+        data = read_bytes(path)
         if data[: len(_MAGIC)].tobytes() != _MAGIC:
+            name = (
+                repr(os.fspath(path)) if isinstance(path, (str, os.PathLike)) else "What was given"
+            )
             raise ValueError(
-                f"{os.fspath(path)!r} is not a model file of spinney: it begins otherwise."
+                f"{name} is not a model file of spinney: it begins otherwise."
+                f"{_find_other_format(data)}"
             )
         self.n_bytes = data.shape[0]
         self.sections = {name: data[start:end] for name, start, end in split_model(data, n_threads)}

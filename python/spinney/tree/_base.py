@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from spinney._base.estimator import BaseTreeEstimator
 from spinney._base.saving import StoredTrees, find_fault_of_growth
 from spinney._data.categories import Categories
+from spinney._explain.dependence import PartialDependence
 from spinney._explain.shap import ShapValues
 from spinney._fit.draws import Draws
 from spinney._spinney import Forest, Tree
@@ -33,7 +34,7 @@ class NamesOfForest(NamedTuple):
     categories: Categories | None
 
 
-class BaseDecisionTree(StoredTrees, BaseTreeEstimator, ShapValues):
+class BaseDecisionTree(StoredTrees, BaseTreeEstimator, ShapValues, PartialDependence):
     """Base class of the estimators of single trees."""
 
     # `check_input` only saves time. It is not metadata that a pipeline could pass on.
@@ -86,6 +87,16 @@ class BaseDecisionTree(StoredTrees, BaseTreeEstimator, ShapValues):
 
     def _get_forest(self) -> Forest:
         return Forest([self.tree_], [0])
+
+    def __getstate__(self) -> Any:
+        # A forest of the tree: skops would take the tree for scikit-learn's, whose class it names.
+        state = super().__getstate__()
+        return {**state, "tree_": self._get_forest()} if "tree_" in state else state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if "tree_" in state:
+            self.tree_ = state["tree_"].tree(0)
 
     def _convert_to_sklearn(self) -> Any:
         return convert_tree(self)

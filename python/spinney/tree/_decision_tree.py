@@ -4,12 +4,25 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import tree as of_sklearn
 
+from spinney._common.types import (
+    CategoryOrder,
+    ClassCriterion,
+    ClassWeight,
+    FeatureSampling,
+    HandleUnknown,
+    MaxFeatures,
+    NumberCriterion,
+    RandomState,
+    Splitter,
+)
 from spinney._fit.params import store_parameters
 from spinney._fit.target import ClassTarget, NumberTarget
 from spinney.tree._base import BaseDecisionTree
 
 
+@of_sklearn.DecisionTreeClassifier.register
 class DecisionTreeClassifier(ClassTarget, BaseDecisionTree):
     """A classification tree with exact splits, for dense and sparse data.
 
@@ -139,25 +152,25 @@ class DecisionTreeClassifier(ClassTarget, BaseDecisionTree):
     def __init__(
         self,
         *,
-        criterion: str = "gini",
-        splitter: str = "best",
+        criterion: ClassCriterion = "gini",
+        splitter: Splitter = "best",
         max_depth: int | None = None,
         min_samples_split: float = 2,
         min_samples_leaf: float = 1,
         min_weight_fraction_leaf: float = 0.0,
-        max_features: str | float | None = None,
-        random_state: Any = None,
+        max_features: MaxFeatures = None,
+        random_state: RandomState = None,
         max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
-        class_weight: Any = None,
+        class_weight: ClassWeight = None,
         ccp_alpha: float = 0.0,
         monotonic_cst: Any = None,
         n_jobs: int | None = None,
-        feature_sampling: str = "all",
+        feature_sampling: FeatureSampling = "all",
         categorical_features: Any = None,
         min_samples_category: int = 1,
-        category_order: str = "auto",
-        handle_unknown: str = "ignore",
+        category_order: CategoryOrder = "auto",
+        handle_unknown: HandleUnknown = "ignore",
     ) -> None:
         store_parameters(locals())
 
@@ -204,6 +217,7 @@ class DecisionTreeClassifier(ClassTarget, BaseDecisionTree):
         return self._list_probabilities(self._predict_values(X, check_input))
 
 
+@of_sklearn.DecisionTreeRegressor.register
 class DecisionTreeRegressor(NumberTarget, BaseDecisionTree):
     """A regression tree with exact splits, for dense and sparse data.
 
@@ -333,25 +347,25 @@ class DecisionTreeRegressor(NumberTarget, BaseDecisionTree):
     def __init__(
         self,
         *,
-        criterion: str = "squared_error",
-        splitter: str = "best",
+        criterion: NumberCriterion = "squared_error",
+        splitter: Splitter = "best",
         max_depth: int | None = None,
         min_samples_split: float = 2,
         min_samples_leaf: float = 1,
         min_weight_fraction_leaf: float = 0.0,
-        max_features: str | float | None = None,
-        random_state: Any = None,
+        max_features: MaxFeatures = None,
+        random_state: RandomState = None,
         max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
         ccp_alpha: float = 0.0,
         monotonic_cst: Any = None,
         n_jobs: int | None = None,
-        feature_sampling: str = "all",
+        feature_sampling: FeatureSampling = "all",
         quantile: float = 0.5,
         categorical_features: Any = None,
         min_samples_category: int = 1,
-        category_order: str = "auto",
-        handle_unknown: str = "ignore",
+        category_order: CategoryOrder = "auto",
+        handle_unknown: HandleUnknown = "ignore",
     ) -> None:
         store_parameters(locals())
 

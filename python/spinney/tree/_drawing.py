@@ -95,8 +95,8 @@ class _ScaledText(Text):
 
 
 def draw_tree(
-    children_left: NDArray[np.int32],
-    children_right: NDArray[np.int32],
+    children_left: NDArray[np.int64],
+    children_right: NDArray[np.int64],
     labels: NodeLabels,
     options: Options,
     ax: Any,
@@ -164,8 +164,8 @@ def _choose(plans: list[_Plan], ax: Any, fontsize: float | None) -> tuple[_Plan,
 
 
 def _make_boxes(
-    children_left: NDArray[np.int32],
-    children_right: NDArray[np.int32],
+    children_left: NDArray[np.int64],
+    children_right: NDArray[np.int64],
     labels: NodeLabels,
     max_depth: int | None,
 ) -> tuple[list[_Box], list[int], list[int]]:

@@ -2,10 +2,23 @@
 
 from typing import Any
 
+from sklearn import tree as of_sklearn
+
+from spinney._common.types import (
+    ClassCriterion,
+    ClassWeight,
+    FeatureSampling,
+    HandleUnknown,
+    MaxFeatures,
+    NumberCriterion,
+    RandomState,
+    Splitter,
+)
 from spinney._fit.params import store_parameters
 from spinney.tree._decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 
+@of_sklearn.ExtraTreeClassifier.register
 class ExtraTreeClassifier(DecisionTreeClassifier):
     """An extremely randomised classification tree, for dense and sparse data.
 
@@ -127,28 +140,29 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
     def __init__(
         self,
         *,
-        criterion: str = "gini",
-        splitter: str = "random",
+        criterion: ClassCriterion = "gini",
+        splitter: Splitter = "random",
         max_depth: int | None = None,
         min_samples_split: float = 2,
         min_samples_leaf: float = 1,
         min_weight_fraction_leaf: float = 0.0,
-        max_features: str | float | None = "sqrt",
-        random_state: Any = None,
+        max_features: MaxFeatures = "sqrt",
+        random_state: RandomState = None,
         max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
-        class_weight: Any = None,
+        class_weight: ClassWeight = None,
         ccp_alpha: float = 0.0,
         monotonic_cst: Any = None,
         n_jobs: int | None = None,
-        feature_sampling: str = "all",
+        feature_sampling: FeatureSampling = "all",
         categorical_features: Any = None,
         min_samples_category: int = 1,
-        handle_unknown: str = "ignore",
+        handle_unknown: HandleUnknown = "ignore",
     ) -> None:
         store_parameters(locals())
 
 
+@of_sklearn.ExtraTreeRegressor.register
 class ExtraTreeRegressor(DecisionTreeRegressor):
     """An extremely randomised regression tree, for dense and sparse data.
 
@@ -270,23 +284,23 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
     def __init__(
         self,
         *,
-        criterion: str = "squared_error",
-        splitter: str = "random",
+        criterion: NumberCriterion = "squared_error",
+        splitter: Splitter = "random",
         max_depth: int | None = None,
         min_samples_split: float = 2,
         min_samples_leaf: float = 1,
         min_weight_fraction_leaf: float = 0.0,
-        max_features: str | float | None = 1.0,
-        random_state: Any = None,
+        max_features: MaxFeatures = 1.0,
+        random_state: RandomState = None,
         max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
         ccp_alpha: float = 0.0,
         monotonic_cst: Any = None,
         n_jobs: int | None = None,
-        feature_sampling: str = "all",
+        feature_sampling: FeatureSampling = "all",
         quantile: float = 0.5,
         categorical_features: Any = None,
         min_samples_category: int = 1,
-        handle_unknown: str = "ignore",
+        handle_unknown: HandleUnknown = "ignore",
     ) -> None:
         store_parameters(locals())

@@ -239,7 +239,7 @@ def tell_thresholds_apart(
     }
 
 
-def measure_heights(left: NDArray[np.int32], right: NDArray[np.int32]) -> list[int]:
+def measure_heights(left: NDArray[np.int64], right: NDArray[np.int64]) -> list[int]:
     """Return for each node the number of levels of the subtree that it is the root of."""
     heights = [1] * left.shape[0]
     # Children have larger ids than their parents.
