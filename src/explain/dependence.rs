@@ -11,6 +11,7 @@ use crate::forest::Forest;
 use crate::memory;
 use crate::runtime::Runtime;
 use crate::tree::Tree;
+use crate::tree::predict::divide;
 
 /// Points that a thread takes at a time.
 const POINTS: usize = 64;
@@ -115,7 +116,6 @@ pub fn partial_dependence(
             Ok(())
         })?;
     }
-    let n_trees = forest.len() as f64;
-    sums.iter_mut().for_each(|sum| *sum /= n_trees);
+    divide(&mut sums, forest.len() as f64);
     Ok(sums)
 }
