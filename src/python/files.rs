@@ -2,15 +2,13 @@
 #![allow(clippy::doc_markdown, reason = "the doc comments of Python functions are numpydoc")]
 
 use numpy::{IntoPyArray, PyReadonlyArray1};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use super::array::Array1;
 use super::forest::PyForest;
 use super::run::run;
-use super::sections::{StoredTrees, read, with_slices};
 use super::tree::PyTree;
-use crate::files::{self, Outline};
+use crate::files;
 
 /// Steps that a section takes, however few bytes it has.
 const STEPS_OF_A_SECTION: usize = 256;
@@ -88,8 +86,7 @@ pub fn split_model(py: Python<'_>, data: Bytes<'_>, n_threads: usize) -> PyResul
 #[pyfunction]
 #[pyo3(signature = (format_number, sections, n_threads = 1))]
 pub fn read_forest(format_number: u32, sections: Vec<Array1<'_, u8>>, n_threads: usize) -> PyResult<PyForest> {
-    let outline = with_slices(format_number, &sections, |slices| Ok(Outline::read(&slices)?))?;
-    Ok(PyForest::stored(outline, StoredTrees::new(sections, n_threads)))
+    PyForest::of_sections((format_number, sections), n_threads)
 }
 
 /// Make a tree from its sections: those of a forest of one tree.
@@ -106,11 +103,5 @@ pub fn read_forest(format_number: u32, sections: Vec<Array1<'_, u8>>, n_threads:
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value, reason = "the boundary to Python")]
 pub fn read_tree(py: Python<'_>, format_number: u32, sections: Vec<Array1<'_, u8>>) -> PyResult<PyTree> {
-    let forest = with_slices(format_number, &sections, |slices| read(py, slices, 1))?;
-    match forest.members() {
-        [member] => Ok(PyTree::of_forest(member.tree.clone())),
-        members => {
-            Err(PyValueError::new_err(format!("The sections must be of one tree. Got {} trees.", members.len())))
-        }
-    }
+    PyTree::of_sections(py, &(format_number, sections))
 }

@@ -8,9 +8,8 @@ use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
 use super::array::{Array1, Array2, csr_matrix, run_with_matrix, table};
-use super::files::read_forest;
 use super::run::{catch, run};
-use super::sections::{Reduced, StoredTrees, TreeState, reduce, tree_sections, tree_state};
+use super::sections::{Reduced, StoredTrees, TreeState, reduce, tree_sections, tree_state, with_slices};
 use super::task::{Draws, Grown, Task};
 use super::tree::{PATH, PyTree};
 use crate::data::Matrix;
@@ -39,9 +38,11 @@ impl PyForest {
         Self(Trees { forest: forest.into(), outline, stored: Mutex::default() }.into())
     }
 
-    /// A forest whose trees are read when they are first needed.
-    pub fn stored(outline: Outline, trees: StoredTrees) -> Self {
-        Self(Trees { forest: OnceLock::new(), outline, stored: Mutex::new(Some(trees)) }.into())
+    /// A forest whose trees are read from sections when they are first needed, on `n_threads` threads.
+    pub fn of_sections((format_number, sections): TreeState<'_>, n_threads: usize) -> PyResult<Self> {
+        let outline = with_slices(format_number, &sections, |slices| Ok(Outline::read(&slices)?))?;
+        let trees = StoredTrees::new(sections, n_threads);
+        Ok(Self(Trees { forest: OnceLock::new(), outline, stored: Mutex::new(Some(trees)) }.into()))
     }
 
     fn trees(&self) -> PyResult<&Trees> {
@@ -115,7 +116,7 @@ impl PyForest {
     }
 
     fn __setstate__(&self, state: TreeState<'_>) -> PyResult<()> {
-        let Self(read) = read_forest(state.0, state.1, 1)?;
+        let Self(read) = Self::of_sections(state, 1)?;
         let trees = read.into_inner().ok_or_else(|| PyRuntimeError::new_err("a state has trees"))?;
         self.0.set(trees).map_err(|_| PyValueError::new_err("The forest has its trees: it cannot change."))
     }

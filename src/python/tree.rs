@@ -12,9 +12,8 @@ use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
 use super::array::{Array1, csr_matrix, run_with_matrix};
-use super::files::read_tree;
 use super::run::{catch, run};
-use super::sections::{Reduced, TreeState, reduce, tree_state};
+use super::sections::{Reduced, TreeState, read, reduce, tree_state, with_slices};
 use super::task::{Grown, Task};
 use crate::data::Matrix;
 use crate::error::Result;
@@ -58,6 +57,17 @@ impl PyTree {
 
     pub fn of_forest(packed: Arc<PackedTree>) -> Self {
         Self { source: Source::OfForest { packed, arrays: OnceLock::new() }.into(), shown: Shown::default() }
+    }
+
+    /// The tree of the sections of a forest of one tree.
+    pub fn of_sections(py: Python<'_>, (format_number, sections): &TreeState<'_>) -> PyResult<Self> {
+        let forest = with_slices(*format_number, sections, |slices| read(py, slices, 1))?;
+        match forest.members() {
+            [member] => Ok(Self::of_forest(Arc::clone(&member.tree))),
+            members => {
+                Err(PyValueError::new_err(format!("The sections must be of one tree. Got {} trees.", members.len())))
+            }
+        }
     }
 
     fn source(&self) -> PyResult<&Source> {
@@ -217,7 +227,7 @@ impl PyTree {
     }
 
     fn __setstate__(&self, py: Python<'_>, state: TreeState<'_>) -> PyResult<()> {
-        let read = read_tree(py, state.0, state.1)?;
+        let read = Self::of_sections(py, &state)?;
         let source = read.source.into_inner().ok_or_else(|| PyRuntimeError::new_err("a state has a tree"))?;
         self.source.set(source).map_err(|_| PyValueError::new_err("The tree has its nodes: it cannot change."))
     }
