@@ -5,10 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from joblib import effective_n_jobs, parallel_config
-from joblib.parallel import get_active_backend
+from joblib.parallel import (
+    LokyBackend,
+    MultiprocessingBackend,
+    SequentialBackend,
+    ThreadingBackend,
+    get_active_backend,
+)
 
-# Where joblib has its backends that use one machine.
-_LOCAL = "joblib._parallel_backends"
+# Those that use one machine. A backend of another library may be a subclass.
+_LOCAL = (LokyBackend, MultiprocessingBackend, SequentialBackend, ThreadingBackend)
 
 
 def count_threads(n_jobs: Any) -> int:
@@ -22,7 +28,7 @@ def count_threads(n_jobs: Any) -> int:
         threads run on one: there -1 means the cores of this machine, and None means 1.
     """
     backend, _ = get_active_backend()
-    if type(backend).__module__ == _LOCAL:
+    if type(backend) in _LOCAL:
         return int(effective_n_jobs(n_jobs))
     with parallel_config(backend="threading"):
         return int(effective_n_jobs(1 if n_jobs is None else n_jobs))

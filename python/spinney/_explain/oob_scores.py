@@ -102,6 +102,7 @@ def score_permutations(
     if known.size == 0:
         raise ValueError("There is no tree that has not seen all samples.")
     if known.size < counts.size:
+        # scikit-learn has no public name for how its splitters take rows of any matrix or frame.
         samples, y = (_safe_indexing(part, known) for part in (samples, y))
         sums, counts = sums[known], counts[known]
     # Where a sample is among those that a tree has not seen.

@@ -6,7 +6,6 @@ own. `src/data/parts.rs` describes all other sections.
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,21 +15,19 @@ from numpy.typing import NDArray
 
 from spinney._common.formats import check_format, damaged
 from spinney._data.categories import Categories, count_categories
-from spinney._spinney import Columns, __version__, frame_model, read_columns, split_model
-from spinney.storage._models import (
-    DATASET_CLASS,
-    get_bytes,
+from spinney._spinney import Columns, frame_model, read_columns, split_model
+from spinney.storage._header import (
+    HEADER_FORMAT,
+    Section,
+    decode_part,
     read_header,
-    replace_file,
+    write_header,
 )
-from spinney.storage._values import Decoder, Encoder
+from spinney.storage._models import DATASET_CLASS, replace_file
+from spinney.storage._values import Decoder
 
 _ALIGNMENT = 64
-# Of the header, and of the columns.
-_HEADER_FORMAT = 1
 _COLUMNS_FORMAT = 1
-Section = tuple[str, NDArray[np.uint8]]
-"""The name and the bytes of a section."""
 
 # Of the head of a file, which has checksums of everything else.
 _HEAD = 64
@@ -67,27 +64,12 @@ def frame(sections: list[Section], n_threads: int) -> list[NDArray[np.uint8]]:
 
 def list_sections(stored: StoredDataset, columns: list[Section]) -> list[Section]:
     """Return all sections of a file, given those of the columns."""
-    encoder = Encoder()
     names = None if stored.feature_names is None else list(stored.feature_names)
-    header = {
-        "library": "spinney",
-        "version": __version__,
-        "format": _HEADER_FORMAT,
-        "class": DATASET_CLASS,
-        "columns": {"format": _COLUMNS_FORMAT},
-        "attributes": {
-            name: encoder.encode(value, name)
-            for name, value in (
-                ("is_categorical", stored.is_categorical),
-                ("categories", stored.categories),
-                ("feature_names", names),
-            )
-        },
-    }
-    text = json.dumps(header, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-    sections = [("header", np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8))]
-    sections += [(f"array/{n}", get_bytes(array)) for n, array in enumerate(encoder.arrays)]
-    return sections + columns
+    header = write_header(
+        {"class": DATASET_CLASS, "columns": {"format": _COLUMNS_FORMAT}},
+        {"attributes": {**stored._asdict(), "feature_names": names}},
+    )
+    return header + columns
 
 
 def join_chunks(chunks: list[NDArray[np.uint8]]) -> NDArray[np.uint8]:
@@ -131,7 +113,7 @@ def parse_dataset(data: NDArray[np.uint8], n_threads: int) -> tuple[Columns, Sto
         )
     columns = header.get("columns")
     format_number = columns.get("format") if isinstance(columns, dict) else None
-    check_format("data set", header.get("format"), _HEADER_FORMAT, "Open")
+    check_format("data set", header.get("format"), HEADER_FORMAT, "Open")
     check_format("data set", format_number, _COLUMNS_FORMAT, "Open")
     arrays = [sections.pop(name) for name in list(sections) if name.startswith("array/")]
     is_categorical, categories, names = _read_attributes(header, arrays)
@@ -145,16 +127,10 @@ def _read_attributes(header: dict[str, Any], arrays: list[NDArray[np.uint8]]) ->
     attributes = header.get("attributes")
     if not isinstance(attributes, dict):
         raise damaged("it has no dict 'attributes'")
-    decoder = Decoder(arrays, ())
-    try:
-        return tuple(
-            decoder.decode(attributes[name])
-            for name in ("is_categorical", "categories", "feature_names")
-        )
-    except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
-        raise damaged(error) from None
-    except RecursionError:
-        raise damaged("it is nested too deeply") from None
+    if set(attributes) != set(StoredDataset._fields):
+        raise damaged(f"it has the attributes {', '.join(attributes)}")
+    values = decode_part(attributes, Decoder(arrays))
+    return tuple(values[name] for name in StoredDataset._fields)
 
 
 def _check(columns: Columns, is_categorical: Any, categories: Any, names: Any) -> None:

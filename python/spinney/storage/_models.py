@@ -7,7 +7,6 @@ and nothing that a file says is executed. `docs/model-files.md` describes the fo
 
 from __future__ import annotations
 
-import json
 import os
 import secrets
 from collections.abc import Iterator
@@ -21,16 +20,15 @@ from numpy.typing import NDArray
 
 from spinney._common.formats import check_format, damaged
 from spinney._fit.draws import Draws, Growth
-from spinney._spinney import Forest, __version__, frame_model, read_forest, split_model
-from spinney.storage._values import Decoder, Encoder
+from spinney._spinney import Forest, frame_model, read_forest, split_model
+from spinney.storage._header import HEADER_FORMAT, decode_part, read_header, write_header
+from spinney.storage._values import Decoder
 
 # The class in the header of a data set (`_dataset_files`).
 DATASET_CLASS = "Dataset"
 TREE_SECTIONS = ("shape", "index", "splits", "leaves", "statistics")
 _MAGIC = b"\x89SPINNEY"
 _ALIGNMENT = 64
-# Of the header, and of the trees; the compiled part knows that of the container.
-_HEADER_FORMAT = 1
 _TREE_FORMAT = 1
 _RECORDS = (Draws, Growth)
 
@@ -57,33 +55,18 @@ def write_model(
     n_threads : int
         Threads that compute the checksums.
     """
-    encoder = Encoder(_RECORDS)
-    header = {
-        "library": "spinney",
-        "version": __version__,
-        "format": _HEADER_FORMAT,
-        "scikit-learn": sklearn.__version__,
-        **description,
-        "trees": {
-            "format": _TREE_FORMAT,
-            "number": len(forest),
-            "nodes": int(forest.node_counts.sum()),
-        },
-        "parameters": {name: encoder.encode(value, name) for name, value in parameters.items()},
-        "attributes": {
-            name: encoder.encode(value, name) for name, value in sorted(attributes.items())
-        },
+    trees = {
+        "format": _TREE_FORMAT,
+        "number": len(forest),
+        "nodes": int(forest.node_counts.sum()),
     }
-    text = json.dumps(header, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-    sections = [("header", np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8))]
-    sections += [(f"array/{n}", get_bytes(array)) for n, array in enumerate(encoder.arrays)]
+    sections = write_header(
+        {"scikit-learn": sklearn.__version__, **description, "trees": trees},
+        {"parameters": parameters, "attributes": dict(sorted(attributes.items()))},
+        _RECORDS,
+    )
     sections += zip(TREE_SECTIONS, forest.sections(), strict=True)
     write_chunks(path, [frame_model(sections, n_threads), *(data for _, data in sections)])
-
-
-def get_bytes(array: NDArray[Any]) -> NDArray[np.uint8]:
-    """Return the bytes of an array in C order."""
-    return np.frombuffer(array.tobytes(), np.uint8)
 
 
 def pad_chunks(chunks: list[NDArray[np.uint8]]) -> Iterator[memoryview | bytes]:
@@ -209,7 +192,7 @@ class StoredModel:
         for name, kind in parts.items():
             if type(header.get(name)) is not kind:
                 raise damaged(f"it has no {kind.__name__} {name!r}")
-        check_format("model", header["format"], _HEADER_FORMAT, "Load")
+        check_format("model", header["format"], HEADER_FORMAT, "Load")
         check_format("model", header["trees"].get("format"), _TREE_FORMAT, "Load")
         return header
 
@@ -226,29 +209,4 @@ class StoredModel:
 
     def decode(self, part: str) -> dict[str, Any]:
         """Return the values of the part "parameters" or "attributes" of the header."""
-        name = ""
-        try:
-            values = {}
-            for name, coded in self.header[part].items():
-                values[name] = self._decoder.decode(coded)
-        except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
-            raise damaged(f"{name}: {error}") from None
-        except RecursionError:
-            raise damaged(f"{name} is nested too deeply") from None
-        return values
-
-
-def read_header(section: NDArray[np.uint8]) -> dict[str, Any]:
-    """Return the JSON of the section `header`, an object."""
-    try:
-        text = section.tobytes().decode("utf-8", "surrogatepass")
-        header = json.loads(text, parse_constant=_reject_constant)
-    except (ValueError, RecursionError) as error:
-        raise damaged(error) from None
-    if not isinstance(header, dict):
-        raise damaged("it is no object")
-    return header
-
-
-def _reject_constant(constant: str) -> Any:
-    raise ValueError(f"the constant {constant}")
+        return decode_part(self.header[part], self._decoder)

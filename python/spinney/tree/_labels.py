@@ -61,6 +61,11 @@ class Options(NamedTuple):
     rounded: bool
     precision: int | None
 
+    @classmethod
+    def of(cls, owner: str, arguments: dict[str, Any]) -> Options:
+        """Return the options among the `locals()` of the function."""
+        return cls(owner, *(arguments[name] for name in cls._fields[1:]))
+
     def check(self) -> None:
         """Raise ValueError if a parameter is illegal."""
         if self.max_depth is not None:

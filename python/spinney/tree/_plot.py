@@ -109,19 +109,7 @@ def plot_tree(
         reject_parameter("plot_tree", "rotate", rotate, "a bool or None")
     if not (fontsize is None or _is_positive(fontsize)):
         reject_parameter("plot_tree", "fontsize", fontsize, "a positive number or None")
-    options = Options(
-        "plot_tree",
-        max_depth,
-        feature_names,
-        class_names,
-        label,
-        filled,
-        impurity,
-        node_ids,
-        proportion,
-        rounded,
-        precision,
-    )
+    options = Options.of("plot_tree", locals())
     labels = NodeLabels(tree, options, show_shares=False)
     nodes = tree.tree_
     require_matplotlib("plot_tree")

@@ -273,19 +273,7 @@ def export_graphviz(
             reject_parameter("export_graphviz", name, value, "a bool")
     if not isinstance(fontname, str):
         reject_parameter("export_graphviz", "fontname", fontname, "a str")
-    options = Options(
-        "export_graphviz",
-        max_depth,
-        feature_names,
-        class_names,
-        label,
-        filled,
-        impurity,
-        node_ids,
-        proportion,
-        rounded,
-        precision,
-    )
+    options = Options.of("export_graphviz", locals())
     labels = NodeLabels(tree, options, show_shares=True)
     styles = [name for name, wanted in (("filled", filled), ("rounded", rounded)) if wanted]
     style = f', style="{", ".join(styles)}", color="black"' if styles else ""
