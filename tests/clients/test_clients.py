@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from sklearn import ensemble, tree
 from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import spinney
 
@@ -117,6 +119,10 @@ def test_skops(classifier):
     np.testing.assert_array_equal(
         loaded.predict_proba(CLASSES[0]), classifier.predict_proba(CLASSES[0])
     )
+    pipeline = make_pipeline(StandardScaler(), classifier)
+    pipeline[:-1].fit(*CLASSES)
+    loaded = skops.loads(skops.dumps(pipeline), trusted=TRUSTED)
+    np.testing.assert_array_equal(loaded.predict(CLASSES[0]), pipeline.predict(CLASSES[0]))
     single = spinney.DecisionTreeRegressor(max_depth=3).fit(*NUMBERS)
     stored = skops.dumps(single)
     loaded = skops.loads(stored, trusted=skops.get_untrusted_types(data=stored))

@@ -8,6 +8,7 @@ and nothing that a file says is executed. `docs/model-files.md` describes the fo
 from __future__ import annotations
 
 import os
+import re
 import secrets
 from collections.abc import Iterator
 from importlib import import_module
@@ -91,7 +92,8 @@ def write_chunks(path: Any, chunks: list[NDArray[np.uint8]]) -> None:
 
 def is_url(path: Any) -> bool:
     """Return whether a path is that of another file system than the local one."""
-    return isinstance(path, str) and "://" in path
+    # One letter is a drive of Windows.
+    return isinstance(path, str) and re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", path) is not None
 
 
 def _get_fsspec(path: str) -> Any:
