@@ -29,6 +29,7 @@ __all__ = [
     "forest_shap_interactions",
     "forest_shap_values",
     "frame_model",
+    "join_heads",
     "predict_folds",
     "read_columns",
     "read_forest",
@@ -83,6 +84,7 @@ def forest_shap_values(
 def frame_model(
     sections: list[tuple[str, NDArray[np.uint8]]], n_threads: int = 1
 ) -> NDArray[np.uint8]: ...
+def join_heads(heads: list[tuple[NDArray[np.uint8], ...]]) -> list[NDArray[np.uint8]]: ...
 def predict_folds(
     x: Any,
     task: _Task,

@@ -38,7 +38,7 @@ pub use encoding::Encoding;
 pub use floats::{FloatSlice, Floats, Merge};
 pub use matrix::Matrix;
 pub(crate) use ordered::Places;
-pub use parts::{DATASET_FORMAT, Part};
+pub use parts::{DATASET_FORMAT, Part, join_heads};
 pub use sparse::{Format, SparseColumns, SparseView};
 pub use target::{Labels, Target};
 pub use values::ValueTable;

@@ -130,23 +130,8 @@ impl Dataset {
         // A dense data set has as many parts as features, so they are not looked for one by one.
         let by_name: HashMap<&str, &Buffer<u8>> = parts.iter().map(|(name, bytes)| (&name[..], bytes)).collect();
         let find = |name: &str| by_name.get(name).copied().ok_or_else(|| damaged(name, "it is not there"));
-        let shape = find("shape")?.numbers::<u64>().filter(|_| find("shape").is_ok_and(|bytes| bytes.len() == SHAPE));
-        let shape = shape.ok_or_else(|| damaged("shape", "its length is wrong"))?;
-        let (is_sparse, width) = match (shape[2], shape[3]) {
-            (is_sparse @ 0..=1, width @ (4 | 8)) => (is_sparse == 1, width),
-            _ => return Err(damaged("shape", "a number is out of range")),
-        };
-        let [n_samples, n_features] = [shape[0], shape[1]].map(|n| usize::try_from(n).unwrap_or(usize::MAX));
-        check_shape(n_samples, n_features).map_err(|error| damaged("shape", &error.to_string()))?;
-        let bytes = find("columns")?;
-        if Some(bytes.len()) != n_features.checked_mul(COLUMN) {
-            return Err(damaged("columns", "its length is not that of the features"));
-        }
-        let columns: Vec<Described> = bytes
-            .chunks_exact(COLUMN)
-            .map(Described::read)
-            .collect::<Option<_>>()
-            .ok_or_else(|| damaged("columns", "a flag is neither 0 nor 1"))?;
+        let Head { n_samples, is_sparse, width, columns } = Head::read(find("shape")?, find("columns")?)?;
+        let n_features = columns.len();
         let values = read_values(find("values")?, width, &columns)?;
         let n_sections = 3 + if is_sparse { SparseParts::<()>::NAMES.len() } else { n_features };
         if parts.len() != n_sections {
@@ -174,18 +159,93 @@ impl Dataset {
     }
 }
 
+/// What the sections `shape` and `columns` say.
+struct Head {
+    n_samples: usize,
+    is_sparse: bool,
+    /// Bytes of a value.
+    width: u64,
+    columns: Vec<Described>,
+}
+
+impl Head {
+    fn read(shape: &Buffer<u8>, columns: &Buffer<u8>) -> Result<Self> {
+        let numbers = shape.numbers::<u64>().filter(|_| shape.len() == SHAPE);
+        let shape = numbers.ok_or_else(|| damaged("shape", "its length is wrong"))?;
+        let (is_sparse, width) = match (shape[2], shape[3]) {
+            (is_sparse @ 0..=1, width @ (4 | 8)) => (is_sparse == 1, width),
+            _ => return Err(damaged("shape", "a number is out of range")),
+        };
+        let [n_samples, n_features] = [shape[0], shape[1]].map(|n| usize::try_from(n).unwrap_or(usize::MAX));
+        check_shape(n_samples, n_features).map_err(|error| damaged("shape", &error.to_string()))?;
+        if Some(columns.len()) != n_features.checked_mul(COLUMN) {
+            return Err(damaged("columns", "its length is not that of the features"));
+        }
+        let columns = columns.chunks_exact(COLUMN).map(Described::read).collect::<Option<_>>();
+        let columns = columns.ok_or_else(|| damaged("columns", "a flag is neither 0 nor 1"))?;
+        Ok(Self { n_samples, is_sparse, width, columns })
+    }
+}
+
+/// The sections `shape`, `columns` and `values` of a data set, given those of data sets of the same rows, whose
+/// features stand side by side in it. Ranks stay as they are, but for their width in a sparse data set, which is
+/// that of the widest. O(features + values).
+pub fn join_heads(heads: &[[Buffer<u8>; 3]]) -> Result<[Vec<u8>; 3]> {
+    let mut joined: Option<Head> = None;
+    let mut tables = Vec::with_capacity(heads.len());
+    for [shape, columns, values] in heads {
+        let mut head = Head::read(shape, columns)?;
+        tables.push(read_floats(values, head.width)?);
+        let Some(before) = &mut joined else {
+            joined = Some(head);
+            continue;
+        };
+        if (head.n_samples, head.is_sparse) != (before.n_samples, before.is_sparse) {
+            return Err(damaged("shape", "it is of other rows, or of another storage"));
+        }
+        let ends = before.columns.last().map_or((0, 0), |last| (last.values_end, last.entries_end));
+        for column in &mut head.columns {
+            column.values_end = column.values_end.saturating_add(ends.0);
+            column.entries_end = column.entries_end.saturating_add(ends.1);
+        }
+        before.columns.append(&mut head.columns);
+    }
+    let Head { n_samples, is_sparse, mut columns, .. } = joined.ok_or_else(|| damaged("shape", "it is not there"))?;
+    if is_sparse {
+        let width = columns.iter().map(|column| column.width).max().unwrap_or(1);
+        for column in &mut columns {
+            column.width = width;
+        }
+    }
+    let (values, width): (Vec<u8>, u64) = match Floats::concat(&tables) {
+        Floats::F32(values) => (values.into_iter().flat_map(f32::to_le_bytes).collect(), 4),
+        Floats::F64(values) => (values.into_iter().flat_map(f64::to_le_bytes).collect(), 8),
+    };
+    let shape = [n_samples as u64, columns.len() as u64, is_sparse.into(), width];
+    let mut described = Vec::with_capacity(columns.len() * COLUMN);
+    for column in &columns {
+        column.write(&mut described);
+    }
+    Ok([shape.into_iter().flat_map(u64::to_le_bytes).collect(), described, values])
+}
+
 pub(super) fn damaged(section: &str, reason: &str) -> Error {
     Error::Damaged { section: section.into(), reason: reason.into() }
+}
+
+fn read_floats(bytes: &Buffer<u8>, width: u64) -> Result<Floats> {
+    let wrong = || damaged("values", "its length is wrong");
+    Ok(if width == 4 {
+        Floats::F32(bytes.numbers::<f32>().ok_or_else(wrong)?.to_vec())
+    } else {
+        Floats::F64(bytes.numbers::<f64>().ok_or_else(wrong)?.to_vec())
+    })
 }
 
 /// The tables of values: ascending, and padded where values are missing.
 fn read_values(bytes: &Buffer<u8>, width: u64, columns: &[Described]) -> Result<ValueTable> {
     let wrong = |reason| damaged("values", reason);
-    let floats = if width == 4 {
-        Floats::F32(bytes.numbers::<f32>().ok_or_else(|| wrong("its length is wrong"))?.to_vec())
-    } else {
-        Floats::F64(bytes.numbers::<f64>().ok_or_else(|| wrong("its length is wrong"))?.to_vec())
-    };
+    let floats = read_floats(bytes, width)?;
     let value = |at: usize| match &floats {
         Floats::F32(values) => f64::from(values[at]),
         Floats::F64(values) => values[at],

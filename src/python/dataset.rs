@@ -214,16 +214,44 @@ pub fn read_columns(
     }
     let mut n_bytes = 0usize;
     let part = |(name, array): Section<'_>| -> PyResult<Part> {
-        let borrowed = array.try_readonly()?;
-        n_bytes = n_bytes.saturating_add(borrowed.len());
-        // SAFETY: the array keeps its memory where it is while the keeper lives. That nobody writes
-        // to it is the contract of this function, which `spinney.dataset` keeps: it maps files for
-        // reading, and gives no one the arrays of pickles.
-        let bytes = unsafe { Buffer::kept(borrowed.as_slice()?, Arc::new(array.clone().unbind())) };
-        Ok((name, bytes))
+        n_bytes = n_bytes.saturating_add(array.len());
+        Ok((name, bytes_of(&array)?))
     };
     let parts = sections.into_iter().map(part).collect::<PyResult<Vec<_>>>()?;
     let n_steps = n_bytes.saturating_mul(8).saturating_add(parts.len().saturating_mul(256));
     let data = run(py, n_threads, n_steps, None, |runtime| Dataset::from_parts(&parts, runtime))?;
     Ok(PyColumns(EncodedMatrix::new(data)))
+}
+
+/// The bytes of an array, which nobody may write to.
+fn bytes_of(array: &Array1<'_, u8>) -> PyResult<Buffer<u8>> {
+    let borrowed = array.try_readonly()?;
+    // SAFETY: the array keeps its memory where it is while the keeper lives. That nobody writes to it
+    // is the contract of the functions of this file, which `spinney.dataset` keeps: it maps files for
+    // reading, and gives no one the arrays of pickles.
+    Ok(unsafe { Buffer::kept(borrowed.as_slice()?, Arc::new(array.clone().unbind())) })
+}
+
+/// Join what sections say of data sets of the same rows, whose features are to stand side by side.
+///
+/// Parameters
+/// ----------
+/// heads : list of tuple of three ndarray of uint8
+///     The sections `shape`, `columns` and `values` of each.
+///
+/// Returns
+/// -------
+/// head : list of three ndarray of uint8
+///     These sections of all features.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value, reason = "the boundary to Python")]
+pub fn join_heads<'py>(py: Python<'py>, heads: Vec<[Array1<'py, u8>; 3]>) -> PyResult<Vec<Array1<'py, u8>>> {
+    let mut n_bytes = 0usize;
+    let mut buffers = Vec::with_capacity(heads.len());
+    for [shape, columns, values] in &heads {
+        n_bytes = n_bytes.saturating_add(columns.len()).saturating_add(values.len());
+        buffers.push([bytes_of(shape)?, bytes_of(columns)?, bytes_of(values)?]);
+    }
+    let joined = run(py, 1, n_bytes, None, |_| crate::data::join_heads(&buffers))?;
+    Ok(joined.map(|section| section.into_pyarray(py)).into())
 }

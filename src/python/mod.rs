@@ -31,7 +31,7 @@ mod _spinney {
     #[pymodule_export]
     use super::crossval::predict_folds;
     #[pymodule_export]
-    use super::dataset::read_columns;
+    use super::dataset::{join_heads, read_columns};
     #[pymodule_export]
     use super::explain::{
         forest_expected_value, forest_oob_changes, forest_oob_importances, forest_partial_dependence,

@@ -226,6 +226,7 @@ impl PyTree {
         tree_state(py, &self.as_forest()?)
     }
 
+    #[allow(clippy::needless_pass_by_value, reason = "the boundary to Python")]
     fn __setstate__(&self, py: Python<'_>, state: TreeState<'_>) -> PyResult<()> {
         let read = Self::of_sections(py, &state)?;
         let source = read.source.into_inner().ok_or_else(|| PyRuntimeError::new_err("a state has a tree"))?;

@@ -21,9 +21,15 @@ from scipy import sparse
 from spinney._data.arrays import secure_sparse
 from spinney._data.categorical_features import mark_categorical
 from spinney._data.categories import DOUBLE, are_exact
-from spinney._spinney import Columns
+from spinney._spinney import Columns, join_heads
 from spinney.dataset._files import StoredDataset, frame, list_sections
-from spinney.dataset._writer import BYTES_PER_CELL, COLUMN, join_stored, show_columns
+from spinney.dataset._writer import (
+    BYTES_PER_CELL,
+    HEAD,
+    join_stored,
+    show_columns,
+    take_head,
+)
 from spinney.storage._models import replace_file
 
 # Bytes per entry of a block while it is written by columns: the block and its twin.
@@ -116,10 +122,10 @@ def _write(
         for start, end in stored.divide(max_memory):
             wanted = categorical_features if by_type else None if mask is None else mask[start:end]
             columns, described = encode(stored.read(start, end), wanted)
-            writer.add(dict(columns.sections()))
+            writer.add(dict(columns.sections()), end - start)
             parts.append((described, end - start))
             watcher(end)
-    sections = writer.finish(n_features, max_memory)
+    sections = writer.finish(max_memory)
     replace_file(path, frame(list_sections(join_stored(parts), sections), n_threads))
 
 
@@ -253,49 +259,40 @@ class _SparseWriter:
             for dtype in (np.uint32, np.uint32, np.uint32, np.uint32, np.int64)
         )
         self._portions: list[slice] = []
-        self._records: list[NDArray[Any]] = []
-        self._values: list[NDArray[Any]] = []
-        self._n_values = self._n_features = 0
+        self._heads: list[tuple[NDArray[np.uint8], ...]] = []
+        self._n_features = 0
+        # Bytes of the widest ranks.
+        self._width = 1
 
-    def add(self, parts: dict[str, NDArray[np.uint8]]) -> None:
+    def add(self, parts: dict[str, NDArray[np.uint8]], n_features: int) -> None:
         """Add the sections of some columns."""
-        self._shape = parts["shape"].view("<u8").copy()
-        values = parts["values"].view(f"<f{self._shape[3]}").copy()
-        records = parts["columns"].view(COLUMN).copy()
-        records["values_end"] += np.uint64(self._n_values)
-        records["entries_end"] += np.uint64(self._samples.length)
-        width = records["width"][0]
-        self._values.append(values)
-        self._records.append(records)
-        self._samples.add(parts["samples"].view("<u4"))
+        self._heads.append(take_head(parts))
+        samples = parts["samples"].view("<u4")
+        width = len(parts["ranks"]) // max(1, len(samples)) or 1
+        self._width = max(self._width, width)
+        self._samples.add(samples)
         self._ranks.add(parts["ranks"].view(f"<u{width}"))
         start = self._features.length
         self._features.add(parts["features"].view("<u4") + np.uint32(self._n_features))
         self._row_ranks.add(parts["row_ranks"].view(f"<u{width}"))
         ends = parts["row_ends"].view("<u8").astype(np.int64)
         self._portions.append(self._ends.add(np.concatenate([[0], ends]) + start))
-        self._n_values += len(values)
-        self._n_features += len(records)
+        self._n_features += n_features
 
-    def finish(self, n_features: int, max_memory: int) -> list[tuple[str, NDArray[np.uint8]]]:
+    def finish(self, max_memory: int) -> list[tuple[str, NDArray[np.uint8]]]:
         """Return the sections of all columns."""
-        records, values = np.concatenate(self._records), np.concatenate(self._values)
-        self._shape[1], self._shape[3] = n_features, values.dtype.itemsize
-        records["width"] = width = records["width"].max()
-        rank = f"<u{width}"
+        rank = f"<u{self._width}"
         ranks = self._narrow(self._ranks, rank, max_memory)
         row_ends, features, row_ranks = self._join_rows(rank, max_memory)
-        sections: list[tuple[str, NDArray[Any]]] = [
-            ("shape", self._shape),
-            ("columns", records),
-            ("values", values),
-            ("samples", self._samples.read()),
-            ("ranks", ranks),
-            ("row_ends", row_ends),
-            ("features", features),
-            ("row_ranks", row_ranks),
-        ]
-        return [(name, array.view(np.uint8)) for name, array in sections]
+        arrays = {
+            "samples": self._samples.read(),
+            "ranks": ranks,
+            "row_ends": row_ends,
+            "features": features,
+            "row_ranks": row_ranks,
+        }
+        sections = list(zip(HEAD, join_heads(self._heads), strict=True))
+        return sections + [(name, array.view(np.uint8)) for name, array in arrays.items()]
 
     def _narrow(self, scratch: _Scratch, dtype: str, max_memory: int) -> NDArray[Any]:
         """Return numbers in another type, which some portions at a time are converted to."""

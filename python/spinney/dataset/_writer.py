@@ -17,7 +17,7 @@ from spinney._common.progress import show_progress
 from spinney._data.categorical_features import mark_categorical
 from spinney._data.categories import Categories
 from spinney._data.frames import get_names, is_frame, is_sparse_frame, take_columns
-from spinney._spinney import Columns
+from spinney._spinney import Columns, join_heads
 from spinney.dataset._files import StoredDataset, frame, list_sections
 from spinney.storage._models import replace_file
 
@@ -27,16 +27,8 @@ if TYPE_CHECKING:
 # Bytes that a cell takes while its column is encoded: the value as it is read, a float, and two
 # pairs of a sort key and a row.
 BYTES_PER_CELL = 8 + 8 + 2 * 16
-# What the section `columns` has for a feature: where its values and entries end, and the rest.
-COLUMN = np.dtype(
-    [
-        ("values_end", "<u8"),
-        ("entries_end", "<u8"),
-        ("ranks", "V12"),
-        ("width", "u1"),
-        ("rest", "V3"),
-    ]
-)
+# The sections that say what a data set is, beside the ranks of its cells.
+HEAD = ("shape", "columns", "values")
 
 
 class Source(NamedTuple):
@@ -185,20 +177,11 @@ class _ColumnWriter:
         self._path = path
         self._scratch = tempfile.TemporaryFile(dir=path.parent)  # noqa: SIM115 - closed by `__exit__`
         self._lengths: list[int] = []
-        self._records: list[NDArray[Any]] = []
-        self._values: list[NDArray[Any]] = []
-        self._n_values = 0
+        self._heads: list[tuple[NDArray[np.uint8], ...]] = []
 
     def add(self, sections: list[tuple[str, NDArray[np.uint8]]]) -> None:
         """Add the sections of some columns."""
-        parts = dict(sections)
-        self._shape = parts["shape"].view("<u8").copy()
-        values = parts["values"].view(f"<f{self._shape[3]}").copy()
-        records = parts["columns"].view(COLUMN).copy()
-        records["values_end"] += np.uint64(self._n_values)
-        self._n_values += len(values)
-        self._values.append(values)
-        self._records.append(records)
+        self._heads.append(take_head(dict(sections)))
         for name, data in sections:
             if name.startswith("column/"):
                 self._scratch.write(data.data)
@@ -208,18 +191,11 @@ class _ColumnWriter:
         """Write the file, given the names and categories of all columns."""
         self._scratch.flush()
         columns = np.memmap(self._scratch, dtype=np.uint8, mode="r")
-        values = np.concatenate(self._values)
-        shape = self._shape
-        shape[1], shape[3] = len(self._lengths), values.dtype.itemsize
         ends = np.cumsum([0, *self._lengths])
-        sections = [
-            ("shape", shape.view(np.uint8)),
-            ("columns", np.concatenate(self._records).view(np.uint8)),
-            ("values", values.view(np.uint8)),
-            *(
-                (f"column/{feature}", np.asarray(columns[start:end]))
-                for feature, (start, end) in enumerate(pairwise(ends))
-            ),
+        sections = list(zip(HEAD, join_heads(self._heads), strict=True))
+        sections += [
+            (f"column/{feature}", np.asarray(columns[start:end]))
+            for feature, (start, end) in enumerate(pairwise(ends))
         ]
         replace_file(self._path, frame(list_sections(stored, sections), n_threads))
 
@@ -229,6 +205,11 @@ class _ColumnWriter:
     def __exit__(self, *_error: object) -> None:
         """Give back the disk space of the columns."""
         self._scratch.close()
+
+
+def take_head(sections: dict[str, NDArray[np.uint8]]) -> tuple[NDArray[np.uint8], ...]:
+    """Return copies of the sections of columns that `join_heads` takes: the others may be large."""
+    return tuple(sections[name].copy() for name in HEAD)
 
 
 def join_stored(parts: list[tuple[StoredDataset, int]]) -> StoredDataset:
