@@ -5,6 +5,7 @@ from __future__ import annotations
 from copy import copy
 from typing import Any
 
+import numpy as np
 from sklearn.base import BaseEstimator
 
 
@@ -24,7 +25,7 @@ def to_sklearn(model: Any) -> Any:
     -------
     model : estimator
         A copy in which each fitted estimator of spinney is replaced, wherever it is an attribute or
-        in a list, tuple or dict that is one. Estimators that are not fitted stay.
+        in a list, tuple, dict or array that is one. Estimators that are not fitted stay.
 
     Raises
     ------
@@ -50,20 +51,31 @@ def _convert(value: Any, known: dict[int, tuple[Any, Any]]) -> Any:
     if id(value) in known:
         return known[id(value)][1]
     converted: Any = value
-    if isinstance(value, BaseEstimator):
-        if hasattr(value, "_convert_to_sklearn"):
-            is_fitted = hasattr(value, "tree_") or hasattr(value, "forest_")
-            converted = value.to_sklearn() if is_fitted else value
-        else:
-            converted = copy(value)
-            known[id(value)] = (value, converted)
-            for name, attribute in vars(value).items():
-                setattr(converted, name, _convert(attribute, known))
+    if hasattr(value, "_convert_to_sklearn"):
+        is_fitted = hasattr(value, "tree_") or hasattr(value, "forest_")
+        converted = value.to_sklearn() if is_fitted else value
+    elif isinstance(value, np.ndarray) and value.dtype == object:
+        converted = value.copy()
+        converted.flat = [_convert(item, known) for item in value.flat]
     elif type(value) in (list, tuple):
         converted = type(value)(_convert(item, known) for item in value)
     elif isinstance(value, dict):
         # A `Bunch`, such as `named_estimators_`, keeps its class.
         converted = copy(value)
         converted.update({key: _convert(item, known) for key, item in value.items()})
+    elif _has_parts(value):
+        converted = copy(value)
+        known[id(value)] = (value, converted)
+        for name, attribute in vars(value).items():
+            vars(converted)[name] = _convert(attribute, known)
     known[id(value)] = (value, converted)
     return converted
+
+
+def _has_parts(value: Any) -> bool:
+    """Return whether a value may have estimators as attributes.
+
+    Not all of them are estimators: a calibrated classifier has a private class of its own.
+    """
+    is_of_sklearn = type(value).__module__.partition(".")[0] == "sklearn"
+    return isinstance(value, BaseEstimator) or (is_of_sklearn and hasattr(value, "__dict__"))
