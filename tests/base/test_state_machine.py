@@ -349,7 +349,11 @@ class Estimators(RuleBasedStateMachine):
 
     def twin(self):
         """Return the plain twin."""
-        return twin_of(self.kind, self.fits)
+        twin = twin_of(self.kind, self.fits)
+        if self.kind in LAZY_FORESTS:
+            # No tree is grown before the prediction: the parameter counts as it is now.
+            twin.set_params(n_estimators=self.model.n_estimators)
+        return twin
 
     @invariant()
     def nothing_is_predicted_before_a_fit(self):

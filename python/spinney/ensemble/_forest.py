@@ -127,9 +127,12 @@ class BaseForest(ForestTrees, ForestNeighbours, OobImportance):
         """
         if before["_draws"] is None:
             raise ValueError("warm_start=True cannot add to the trees of a forest of scikit-learn.")
-        keep_names(self, before)
         grown = (before["n_features_in_"], before["n_outputs_"])
         given = (self.n_features_in_, self.n_outputs_)
+        # Names say more than numbers. That only one of the calls has names is nothing to warn of
+        # before an error.
+        if grown == given or all("feature_names_in_" in names for names in (before, vars(self))):
+            keep_names(self, before)
         if grown != given:
             raise ValueError(
                 "warm_start=True adds to the trees of earlier calls: X and y must have their "
