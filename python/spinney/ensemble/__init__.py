@@ -1,9 +1,27 @@
 """Forests: random forests, extra trees, and lazy forests, which predict without storing a tree."""
 
-from spinney.ensemble._extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
-from spinney.ensemble._lazy import LazyForestClassifier, LazyForestRegressor
-from spinney.ensemble._lazy_base import Exploration
-from spinney.ensemble._random_forest import RandomForestClassifier, RandomForestRegressor
+from typing import TYPE_CHECKING
+
+from spinney._common.lazy import load_when_used
+
+if TYPE_CHECKING:
+    from spinney.ensemble._extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
+    from spinney.ensemble._lazy import LazyForestClassifier, LazyForestRegressor
+    from spinney.ensemble._lazy_base import Exploration
+    from spinney.ensemble._random_forest import RandomForestClassifier, RandomForestRegressor
+else:
+    __getattr__, __dir__ = load_when_used(
+        __name__,
+        {
+            "spinney.ensemble._extra_trees": ("ExtraTreesClassifier", "ExtraTreesRegressor"),
+            "spinney.ensemble._lazy": ("LazyForestClassifier", "LazyForestRegressor"),
+            "spinney.ensemble._lazy_base": ("Exploration",),
+            "spinney.ensemble._random_forest": (
+                "RandomForestClassifier",
+                "RandomForestRegressor",
+            ),
+        },
+    )
 
 __all__ = [
     "Exploration",
