@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn import config_context
 from sklearn.utils.validation import check_is_fitted
 
+from spinney._common.messages import is_ours
 from spinney._common.threads import count_threads
 from spinney._data.categories import Categories, count_categories
 from spinney._fit.target import ClassTarget
@@ -56,7 +57,7 @@ class StoredTrees(ABC):
         """
         check_is_fitted(self)
         estimator = type(self)
-        if estimator.__module__.partition(".")[0] != __name__.partition(".")[0]:
+        if not is_ours(estimator.__module__):
             raise TypeError(
                 f"Files hold the estimators of spinney. Got {estimator.__qualname__} of the module "
                 f"{estimator.__module__} instead; use pickle for it."

@@ -43,11 +43,12 @@ def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn, and name the line outside this package that called it as the origin."""
     frame = inspect.currentframe()
     level = 1
-    while frame is not None and _is_ours(frame.f_globals.get("__name__", "")):
+    while frame is not None and is_ours(frame.f_globals.get("__name__", "")):
         frame = frame.f_back
         level += 1
     warnings.warn(message, category, stacklevel=level)
 
 
-def _is_ours(module: str) -> bool:
+def is_ours(module: str) -> bool:
+    """Return whether a module, given by its name, is one of this package."""
     return module.partition(".")[0] == _PACKAGE

@@ -23,7 +23,7 @@ from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.model_selection import check_cv
 from sklearn.utils import indexable
 
-from spinney._common.messages import warn_caller
+from spinney._common.messages import is_ours, warn_caller
 from spinney._fit.target import ClassTarget
 from spinney.dataset import Dataset
 from spinney.ensemble._bagged import BaseBaggedTrees
@@ -336,18 +336,14 @@ def _predicts_like_ours(estimator_class: type) -> bool:
     A subclass does if it has a constructor of its own and methods of other names, but overrides
     none that ours have.
     """
-    ours = next((base for base in estimator_class.__mro__ if _is_ours(base)), None)
+    ours = next((base for base in estimator_class.__mro__ if is_ours(base.__module__)), None)
     if ours is None or not getattr(ours, "_shares_folds", False):
         return False
-    own = [base for base in estimator_class.__mro__ if not _is_ours(base)]
+    own = [base for base in estimator_class.__mro__ if not is_ours(base.__module__)]
     added = {name for base in own if not issubclass(ours, base) for name in vars(base)}
     # scikit-learn gives each class its own `set_fit_request` and the like.
     added = {name for name in added if not (name.startswith("set_") and name.endswith("_request"))}
     return not any(hasattr(ours, name) for name in added - _HARMLESS)
-
-
-def _is_ours(of_class: type) -> bool:
-    return of_class.__module__.partition(".")[0] == __name__.partition(".")[0]
 
 
 def _draws_by_place(estimator: Any) -> bool:
