@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         LazyForestRegressor,
         RandomForestClassifier,
         RandomForestRegressor,
+        grow_with,
     )
     from spinney.plotting import plot_importance
     from spinney.storage import load
@@ -56,6 +57,7 @@ else:
                 "LazyForestRegressor",
                 "RandomForestClassifier",
                 "RandomForestRegressor",
+                "grow_with",
             ),
             "spinney.plotting": ("plot_importance",),
             "spinney.storage": ("load",),
@@ -105,6 +107,7 @@ __all__ = [
     "export_graphviz",
     "export_text",
     "from_sklearn",
+    "grow_with",
     "inspection",
     "load",
     "model_selection",

@@ -207,9 +207,8 @@ class LazyForest:
 
 @final
 class Tree:
-    def __new__(cls) -> Tree: ...
-    @staticmethod
-    def from_arrays(
+    def __new__(
+        cls,
         n_features: int,
         n_classes: list[int],
         children_left: NDArray[np.int32],
@@ -224,8 +223,6 @@ class Tree:
         n_categories: NDArray[np.uint32] | None = None,
         category_words: NDArray[np.uint64] | None = None,
     ) -> Tree: ...
-    def __getstate__(self) -> _State: ...
-    def __setstate__(self, state: _State) -> None: ...
     def __reduce__(self) -> tuple[Any, tuple[int, list[NDArray[np.uint8]]]]: ...
     def __deepcopy__(self, _memo: Any) -> Tree: ...
     @property

@@ -7,12 +7,9 @@ workers there are and whatever becomes of them.
 from __future__ import annotations
 
 import asyncio
-import os
-import secrets
-from collections.abc import Iterable, Iterator
 from concurrent import futures
-from concurrent.futures import CancelledError
-from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,7 +19,7 @@ try:
     import dask
     import dask.array as da
     from dask.base import is_dask_collection
-    from distributed import Client, Future, KilledWorker, get_client, wait
+    from distributed import Client, Future, KilledWorker, get_client
     from distributed.comm.core import CommClosedError
 except ImportError as error:
     raise ImportError(
@@ -31,11 +28,10 @@ except ImportError as error:
     ) from error
 
 from spinney import ensemble
-from spinney._cluster import host_cache
-from spinney._cluster.forest import ClusterClassifier, ClusterForest, ClusterRegressor
-from spinney._cluster.plan import LostError, Worker
-from spinney._cluster.task import Grown, Job, Missing, grow_range, report_host
+from spinney._cluster.growth import Workers
+from spinney._cluster.job import Grown, Job
 from spinney.dataset import Dataset
+from spinney.ensemble._cluster_forest import ClusterClassifier, ClusterForest, ClusterRegressor
 
 __all__ = [
     "ExtraTreesClassifier",
@@ -44,13 +40,8 @@ __all__ = [
     "RandomForestRegressor",
 ]
 
-# What a call of a worker raises when the worker dies.
-_LOST = (CommClosedError, KilledWorker, CancelledError, ConnectionError, TimeoutError)
-# Seconds after which to look whether a result that is on its way has been lost.
-_LOOK = 0.5
 
-
-class DaskCluster:
+class DaskWorkers(Workers):
     """The workers of a client.
 
     Parameters
@@ -58,95 +49,47 @@ class DaskCluster:
     client : distributed.Client
     """
 
+    LOST = (
+        CommClosedError,
+        ConnectionError,
+        KilledWorker,
+        TimeoutError,
+        asyncio.CancelledError,
+        futures.CancelledError,
+    )
+
     def __init__(self, client: Client) -> None:
         self._client = client
-        self._name = f"spinney-{secrets.token_hex(8)}"
+        self._tasks: list[Future] = []
 
-    def count_slots(self) -> int:
+    def count(self) -> int:
         """Return the threads of all workers."""
         return sum(self._client.nthreads().values())
 
-    def ask(self, job_version: str, keys: list[str]) -> dict[str, Worker]:
-        """Return what each worker says of its host."""
-        reports = self._client.run(report_host, job_version, keys, on_error="return")
-        known = self._client.scheduler_info(n_workers=-1)["workers"]
-        workers = {}
-        for address, report in reports.items():
-            if isinstance(report, _LOST) or address not in known:
-                continue
-            if isinstance(report, BaseException):
-                raise RuntimeError(f"The worker {address} cannot grow trees: {report}") from report
-            about = known[address]
-            workers[address] = Worker(report, about["nthreads"], about["memory_limit"])
-        return workers
-
-    def send(
-        self, workers: list[str], piece: NDArray[np.uint8], arguments: tuple[str, str, int, int]
-    ) -> None:
-        """Send a piece to one worker, and from it to the others; the scheduler does not see it."""
+    def share(self, job: Job) -> Future:
+        """Send the job to one worker, and from it to the others; the scheduler does not see it."""
         try:
-            future = self._client.scatter(
-                piece, workers=workers, broadcast=True, direct=True, hash=False, timeout=30
-            )
-            results = self._client.run(
-                _receive, future.key, arguments, workers=workers, on_error="return"
-            )
-        except (*_LOST, OSError):
-            # Whoever tries in vain to connect to a machine gets a plain OSError.
-            return
-        known = self._client.scheduler_info(n_workers=-1)["workers"]
-        for address, result in results.items():
-            is_error = isinstance(result, BaseException) and address in known
-            if is_error and not isinstance(result, (*_LOST, KeyError)):
-                raise result
+            return self._client.scatter(job, broadcast=True, direct=True, hash=False)
+        except (KeyError, OSError) as error:
+            # Whoever tries in vain to connect to a machine gets a plain OSError, and the scheduler
+            # looks for a worker that dies meanwhile.
+            raise ConnectionError(f"the data could not be sent: {error!r}") from error
 
-    def submit(self, job: Job, first_tree: int, n_trees: int) -> Future:
-        """Start a task on any worker."""
-        key = f"{self._name}-{first_tree}-{n_trees}-{secrets.token_hex(4)}"
-        return self._client.submit(grow_range, job, first_tree, n_trees, key=key, pure=False)
-
-    def wait(self, tasks: list[Future], seconds: float) -> Iterable[Future]:
-        """Return the tasks that are done."""
-        try:
-            done: set[Future] = wait(tasks, timeout=seconds, return_when="FIRST_COMPLETED").done
-            return done
-        except TimeoutError:
-            return []
-        except CancelledError:
-            return [task for task in tasks if task.cancelled()]
-
-    def collect(self, task: Future) -> Grown | Missing:
-        """Return the result of a task, which comes from its worker.
-
-        When the worker has died, Dask runs the task again, and `gather` waits for that: for ever if
-        no worker is left. The status of the task tells.
-        """
-        coming = asyncio.run_coroutine_threadsafe(
+    def submit(self, shared: Future, first_tree: int, n_trees: int) -> futures.Future[Grown]:
+        """Start a task; Dask runs it again when its worker dies."""
+        task = self._client.submit(Job.grow, shared, first_tree, n_trees, pure=False)
+        self._tasks.append(task)
+        coming: futures.Future[Grown] = asyncio.run_coroutine_threadsafe(
             self._client.gather(task, direct=True, asynchronous=True),
             self._client.loop.asyncio_loop,
         )
-        try:
-            while not futures.wait([coming], _LOOK).done:
-                if task.status in ("pending", "lost"):
-                    raise LostError("the worker died before its result was collected")
-            result: Grown | Missing = coming.result()
-        except _LOST as error:
-            raise LostError(error) from None
-        finally:
-            if not coming.done():
-                # This ends `gather`, too.
-                self.cancel([task])
-        return result
+        return coming
 
-    def cancel(self, tasks: list[Future]) -> None:
-        """Give up tasks: those that have not begun do not begin."""
-        if tasks:
-            self._client.cancel(tasks, force=True)
-
-
-def _receive(key: str, arguments: tuple[str, str, int, int], dask_worker: Any = None) -> None:
-    """Write a piece that this worker has in its memory to the cache of its host."""
-    host_cache.receive(*arguments, dask_worker.data[key])
+    def release(self) -> None:
+        """Cancel what has not begun; what is done is no longer needed."""
+        if self._tasks:
+            self._client.cancel(self._tasks, force=True)
+        self._tasks = []
 
 
 class DaskForest(ClusterForest):
@@ -155,8 +98,7 @@ class DaskForest(ClusterForest):
     _connection: ClassVar[str] = "client"
     client: Client | None
 
-    @contextmanager
-    def _connect(self) -> Iterator[DaskCluster]:
+    def _connect(self) -> DaskWorkers:
         try:
             client = get_client() if self.client is None else self.client
         except ValueError:
@@ -166,17 +108,17 @@ class DaskForest(ClusterForest):
             ) from None
         if not isinstance(client, Client):
             self._reject("client", "a distributed.Client or None")
-        yield DaskCluster(client)
+        return DaskWorkers(client)
 
     def _read_collections(self, X: Any, others: list[Any]) -> tuple[Any, list[Any]]:
         others = list(dask.compute(*others))
         if not is_dask_collection(X):
             return X, others
-        path = host_cache.get_directory() / f".writing-{secrets.token_hex(8)}"
-        Dataset.write(
-            path, X, categorical_features=self.categorical_features, n_jobs=self._count_threads()
-        )
-        return os.path.realpath(path), others
+        n_threads = self._count_threads()
+        with TemporaryDirectory(prefix="spinney-", ignore_cleanup_errors=True) as directory:
+            path = Path(directory) / "data"
+            Dataset.write(path, X, categorical_features=self.categorical_features, n_jobs=n_threads)
+            return Dataset.open_temporary(path, n_threads), others
 
     def _is_collection(self, X: Any) -> bool:
         return bool(is_dask_collection(X))

@@ -6,11 +6,9 @@ workers there are and whatever becomes of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from concurrent.futures import Future
 from typing import Any, ClassVar
 
-import numpy as np
 from numpy.typing import NDArray
 
 try:
@@ -19,125 +17,89 @@ try:
         NodeDiedError,
         ObjectLostError,
         OutOfMemoryError,
-        RayTaskError,
         TaskCancelledError,
         TaskUnschedulableError,
         WorkerCrashedError,
     )
-    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 except ImportError as error:
     raise ImportError(
         'spinney.ray needs the package ray: python -m pip install "spinney[ray]"'
     ) from error
 
 from spinney import ensemble
-from spinney._cluster import host_cache
-from spinney._cluster.forest import ClusterClassifier, ClusterForest, ClusterRegressor
-from spinney._cluster.plan import LostError, Worker
-from spinney._cluster.task import Grown, Job, Missing, grow_range, report_host
+from spinney._cluster.growth import Workers
+from spinney._cluster.job import Grown, Job
+from spinney.ensemble._cluster_forest import ClusterClassifier, ClusterForest, ClusterRegressor
 
 __all__ = [
     "ExtraTreesClassifier",
     "ExtraTreesRegressor",
     "RandomForestClassifier",
     "RandomForestRegressor",
+    "RayWorkers",
 ]
 
-# What a task raises when its worker or its machine dies.
-_LOST = (
-    NodeDiedError,
-    ObjectLostError,
-    OutOfMemoryError,
-    TaskCancelledError,
-    TaskUnschedulableError,
-    WorkerCrashedError,
-)
-# Seconds in which a machine answers.
-_ANSWER = 60.0
 
-
-class RayCluster:
-    """The machines of the Ray cluster that this process is connected to.
+class RayWorkers(Workers):
+    """The workers of the Ray cluster that this process is connected to, for `spinney.grow_with`.
 
     Parameters
     ----------
-    options : dict
-        Options of the tasks that grow trees.
+    options : dict, default=None
+        Options of the tasks that grow trees, such as ``{"num_cpus": 2}``; see `ray.remote`.
+
+    Raises
+    ------
+    ValueError
+        If there is no connection.
+
+    Examples
+    --------
+    >>> import ray
+    >>> import spinney
+    >>> from sklearn.datasets import load_iris
+    >>> from spinney.ray import RayWorkers
+    >>> X, y = load_iris(return_X_y=True)
+    >>> _ = ray.init()  # doctest: +SKIP
+    >>> with spinney.grow_with(RayWorkers()):  # doctest: +SKIP
+    ...     forest = spinney.RandomForestClassifier(random_state=0).fit(X, y)
     """
 
-    def __init__(self, options: dict[str, Any]) -> None:
-        # The plan runs lost tasks again.
-        options = {"num_cpus": 1, "max_retries": 0, **options}
-        self._grow = ray.remote(grow_range).options(**options)
+    LOST = (
+        NodeDiedError,
+        ObjectLostError,
+        OutOfMemoryError,
+        TaskCancelledError,
+        TaskUnschedulableError,
+        WorkerCrashedError,
+    )
 
-    def count_slots(self) -> int:
+    def __init__(self, options: dict[str, Any] | None = None) -> None:
+        if not ray.is_initialized():
+            raise ValueError("There is no connection to a Ray cluster. Call ray.init first.")
+        self._grow = ray.remote(Job.grow).options(**{"num_cpus": 1, **(options or {})})
+        self._tasks: list[Any] = []
+
+    def count(self) -> int:
         """Return the cores of all machines."""
         return int(ray.cluster_resources().get("CPU", 0))
 
-    def ask(self, job_version: str, keys: list[str]) -> dict[str, Worker]:
-        """Return what each machine says."""
-        nodes = {node["NodeID"]: node["Resources"] for node in ray.nodes() if node["Alive"]}
-        reports = self._call(report_host, list(nodes), job_version, keys)
-        workers = {}
-        for node, report in reports.items():
-            if isinstance(report, BaseException):
-                raise RuntimeError(f"The machine {node} cannot grow trees: {report}") from report
-            resources = nodes[node]
-            workers[node] = Worker(report, int(resources.get("CPU", 0)), None)
-        return workers
+    def share(self, job: Job) -> Any:
+        """Put the job into the object store, from which machines fetch it."""
+        return ray.put(job)
 
-    def send(
-        self, workers: list[str], piece: NDArray[np.uint8], arguments: tuple[str, str, int, int]
-    ) -> None:
-        """Put a piece into the object store, from which machines fetch it."""
-        for result in self._call(host_cache.receive, workers, *arguments, ray.put(piece)).values():
-            if isinstance(result, BaseException):
-                raise result
+    def submit(self, shared: Any, first_tree: int, n_trees: int) -> Future[Grown]:
+        """Start a task; Ray runs it again when its worker dies."""
+        task = self._grow.remote(shared, first_tree, n_trees)
+        self._tasks.append(task)
+        coming: Future[Grown] = task.future()
+        return coming
 
-    def _call(self, function: Any, nodes: list[str], *arguments: Any) -> dict[str, Any]:
-        """Return what a function returns or raises on each machine, but for those that die."""
-        remote = ray.remote(function)
-        calls = {}
-        for node in nodes:
-            strategy = NodeAffinitySchedulingStrategy(node, soft=False)
-            options = {"num_cpus": 0, "max_retries": 0, "scheduling_strategy": strategy}
-            calls[remote.options(**options).remote(*arguments)] = node
-        done, _ = ray.wait(list(calls), num_returns=len(calls), timeout=_ANSWER)
-        results = {calls[call]: _get(call) for call in done}
-        return {node: got for node, got in results.items() if not isinstance(got, _LOST)}
-
-    def submit(self, job: Job, first_tree: int, n_trees: int) -> Any:
-        """Start a task on any machine."""
-        return self._grow.remote(job, first_tree, n_trees)
-
-    def wait(self, tasks: list[Any], seconds: float) -> Iterable[Any]:
-        """Return the tasks that are done."""
-        done: list[Any] = ray.wait(tasks, num_returns=1, timeout=seconds)[0]
-        return done
-
-    def collect(self, task: Any) -> Grown | Missing:
-        """Return the result of a task."""
-        result: Grown | Missing | BaseException = _get(task)
-        if isinstance(result, _LOST):
-            raise LostError(result)
-        if isinstance(result, BaseException):
-            raise result
-        return result
-
-    def cancel(self, tasks: list[Any]) -> None:
+    def release(self) -> None:
         """Give up tasks: those that run stop within a tenth of a second."""
-        for task in tasks:
+        for task in self._tasks:
             ray.cancel(task)
-
-
-def _get(task: Any) -> Any:
-    """Return what a task returns or raises."""
-    try:
-        return ray.get(task)
-    except RayTaskError as error:
-        return error.cause
-    except _LOST as error:
-        return error
+        self._tasks = []
 
 
 class RayForest(ClusterForest):
@@ -146,13 +108,10 @@ class RayForest(ClusterForest):
     _connection: ClassVar[str] = "options"
     options: dict[str, Any] | None
 
-    @contextmanager
-    def _connect(self) -> Iterator[RayCluster]:
+    def _connect(self) -> RayWorkers:
         if not (self.options is None or isinstance(self.options, dict)):
             self._reject("options", "a dict or None")
-        if not ray.is_initialized():
-            raise ValueError("There is no connection to a Ray cluster. Call ray.init first.")
-        yield RayCluster(self.options or {})
+        return RayWorkers(self.options)
 
     def _read_collections(self, X: Any, others: list[Any]) -> tuple[Any, list[Any]]:
         if not self._is_collection(X):

@@ -94,7 +94,7 @@ impl Covers {
 
 /// The shares of their parents' weights that nodes have. Where all weights are 0, children have
 /// half each.
-fn shares(tree: &Tree) -> Result<Vec<f64>> {
+pub(super) fn shares(tree: &Tree) -> Result<Vec<f64>> {
     let nodes = tree.nodes();
     let mut shares = memory::filled("covers", 1.0, tree.node_count())?;
     for node in 0..tree.node_count() {

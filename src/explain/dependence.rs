@@ -6,6 +6,7 @@
 //! without such splits the mean of the leaves is a constant, which is computed once: points only descend
 //! to there.
 
+use super::covers::shares;
 use crate::error::Result;
 use crate::forest::Forest;
 use crate::memory;
@@ -22,8 +23,8 @@ struct KnownTree<'a> {
     /// For each node the place of its feature among the known ones; [`ABOVE`] if only a node below splits on
     /// a known feature, [`CONSTANT`] if none does.
     place: Vec<u32>,
-    /// For each node the share of its weight that goes left.
-    share_left: Vec<f64>,
+    /// For each node the share of its parent's weight that it has.
+    shares: Vec<f64>,
     /// For each node without known features below, what it predicts: the mean of its leaves.
     means: Vec<f64>,
 }
@@ -36,7 +37,7 @@ impl<'a> KnownTree<'a> {
     fn new(tree: &'a Tree, features: &[u32]) -> Result<Self> {
         let (nodes, n_values) = (tree.nodes(), tree.n_values());
         let mut place = memory::filled("the nodes of a tree", CONSTANT, tree.node_count())?;
-        let mut share_left: Vec<f64> = memory::zeros("the nodes of a tree", tree.node_count())?;
+        let shares = shares(tree)?;
         let mut means: Vec<f64> = memory::zeros("the values of a tree", nodes.value.len())?;
         for node in (0..tree.node_count()).rev() {
             let Ok(left) = usize::try_from(nodes.children_left[node]) else {
@@ -44,10 +45,6 @@ impl<'a> KnownTree<'a> {
                 continue;
             };
             let right = nodes.children_right[node] as usize;
-            let [weight, other] = [left, right].map(|child| nodes.weighted_n_node_samples[child]);
-            let total = weight + other;
-            let share = if total > 0.0 { weight / total } else { 0.5 };
-            share_left[node] = share;
             let known = features.iter().position(|&feature| feature as i32 == nodes.feature[node]);
             if let Some(known) = known {
                 place[node] = known as u32;
@@ -56,11 +53,11 @@ impl<'a> KnownTree<'a> {
             } else {
                 for value in 0..n_values {
                     let of = |child: usize| means[child * n_values + value];
-                    means[node * n_values + value] = of(left) * share + of(right) * (1.0 - share);
+                    means[node * n_values + value] = of(left) * shares[left] + of(right) * shares[right];
                 }
             }
         }
-        Ok(Self { tree, place, share_left, means })
+        Ok(Self { tree, place, shares, means })
     }
 
     /// Adds to `sums` what the tree predicts for a point, which has the value of each known feature.
@@ -76,9 +73,9 @@ impl<'a> KnownTree<'a> {
                     sums.iter_mut().zip(means).for_each(|(sum, mean)| *sum += weight * mean);
                 }
                 ABOVE => {
-                    let ([left, right], share) = (children(), self.share_left[node]);
-                    pending.push((right, weight * (1.0 - share)));
-                    pending.push((left, weight * share));
+                    let [left, right] = children();
+                    pending.push((right, weight * self.shares[right]));
+                    pending.push((left, weight * self.shares[left]));
                 }
                 known => {
                     let [left, right] = children();

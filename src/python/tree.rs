@@ -8,12 +8,12 @@ use numpy::ndarray::ArrayView1;
 use numpy::{
     Element as NumpyElement, IntoPyArray, PyArray1, PyArray3, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray3,
 };
-use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 
 use super::array::{Array1, csr_matrix, run_with_matrix};
 use super::run::{catch, run};
-use super::sections::{Reduced, TreeState, read, reduce, tree_state, with_slices};
+use super::sections::{Reduced, TreeState, read, reduce, with_slices};
 use super::task::{Grown, Task};
 use crate::data::Matrix;
 use crate::error::Result;
@@ -27,8 +27,7 @@ use crate::tree::{NodeArrays, Tree};
 /// A grown tree: read-only arrays with one entry per node, in preorder, under scikit-learn's names.
 #[pyclass(name = "Tree", module = "spinney._spinney", frozen)]
 pub struct PyTree {
-    /// Set once: by the constructor, or by `__setstate__`.
-    source: OnceLock<Source>,
+    source: Source,
     shown: Shown,
 }
 
@@ -52,11 +51,11 @@ enum Source {
 
 impl PyTree {
     pub fn new(tree: Tree, unit: f64) -> Self {
-        Self { source: Source::Grown(tree, unit).into(), shown: Shown::default() }
+        Self { source: Source::Grown(tree, unit), shown: Shown::default() }
     }
 
     pub fn of_forest(packed: Arc<PackedTree>) -> Self {
-        Self { source: Source::OfForest { packed, arrays: OnceLock::new() }.into(), shown: Shown::default() }
+        Self { source: Source::OfForest { packed, arrays: OnceLock::new() }, shown: Shown::default() }
     }
 
     /// The tree of the sections of a forest of one tree.
@@ -70,13 +69,9 @@ impl PyTree {
         }
     }
 
-    fn source(&self) -> PyResult<&Source> {
-        self.source.get().ok_or_else(|| PyRuntimeError::new_err("the tree waits for its state"))
-    }
-
     /// The tree as a forest keeps it.
     pub fn packed(&self) -> PyResult<Arc<PackedTree>> {
-        match self.source()? {
+        match &self.source {
             Source::Grown(tree, unit) => catch(|| Ok(Arc::new(PackedTree::new(tree, *unit)))),
             Source::OfForest { packed, .. } => Ok(Arc::clone(packed)),
         }
@@ -113,7 +108,7 @@ impl PyTree {
     }
 
     fn tree(&self) -> PyResult<&Tree> {
-        match self.source()? {
+        match &self.source {
             Source::Grown(tree, _) => Ok(tree),
             Source::OfForest { packed, arrays } => {
                 if let Some(tree) = arrays.get() {
@@ -168,14 +163,8 @@ fn view_slice<'py, T: NumpyElement>(this: &Bound<'py, PyTree>, array: &[T]) -> P
 
 #[pymethods]
 impl PyTree {
-    /// A tree that waits for `__setstate__`.
-    #[new]
-    fn waiting() -> Self {
-        Self { source: OnceLock::new(), shown: Shown::default() }
-    }
-
     /// Make a tree of arrays under scikit-learn's names, with one entry per node.
-    #[staticmethod]
+    #[new]
     #[pyo3(signature = (
         n_features, n_classes, children_left, children_right, feature, threshold, missing_go_to_left, impurity,
         n_node_samples, weighted_n_node_samples, value, n_categories = None, category_words = None
@@ -219,18 +208,6 @@ impl PyTree {
     /// A pickle carries the sections of a file of a forest of this tree.
     fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
         reduce(this.py(), "read_tree", &this.get().as_forest()?)
-    }
-
-    /// What skops stores, which does not know `__reduce__`: the arguments of `read_tree`.
-    fn __getstate__<'py>(&self, py: Python<'py>) -> PyResult<TreeState<'py>> {
-        tree_state(py, &self.as_forest()?)
-    }
-
-    #[allow(clippy::needless_pass_by_value, reason = "the boundary to Python")]
-    fn __setstate__(&self, py: Python<'_>, state: TreeState<'_>) -> PyResult<()> {
-        let read = Self::of_sections(py, &state)?;
-        let source = read.source.into_inner().ok_or_else(|| PyRuntimeError::new_err("a state has a tree"))?;
-        self.source.set(source).map_err(|_| PyValueError::new_err("The tree has its nodes: it cannot change."))
     }
 
     /// scikit-learn's class of trees, if it is loaded and can express the splits, so that tools that ask

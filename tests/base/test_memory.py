@@ -31,7 +31,7 @@ y = np.arange(10) % 2
 
 
 def make_tree(n_features):
-    return Tree.from_arrays(
+    return Tree(
         n_features=n_features,
         n_classes=[1],
         children_left=np.array([1, -1, -1], dtype=np.int32),

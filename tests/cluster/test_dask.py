@@ -25,8 +25,6 @@ from sklearn.model_selection import GridSearchCV
 import spinney
 from conftest import REPOSITORY
 from spinney import Dataset
-from spinney._cluster import host_cache
-from spinney._cluster.task import report_host
 from spinney._common.threads import count_threads
 
 with warnings.catch_warnings():
@@ -62,16 +60,7 @@ def start(n_workers=2, **options):
 
 
 @pytest.fixture(scope="module")
-def cache(tmp_path_factory):
-    """The cache of this host, which workers inherit."""
-    with pytest.MonkeyPatch.context() as patch:
-        path = tmp_path_factory.mktemp("cache")
-        patch.setenv(host_cache.VARIABLE, str(path))
-        yield path
-
-
-@pytest.fixture(scope="module")
-def client(cache):
+def client():
     with start(threads_per_worker=2) as client:
         yield client
 
@@ -148,15 +137,30 @@ def test_sparse_matrices_and_data_sets(client, tmp_path):
     assert_same(forest.fit(dataset[rows], y[rows]), local.fit(X[rows], y[rows]), X)
 
 
-def test_a_path_is_read_where_it_is(client, cache, tmp_path):
-    """The cache does not get a copy."""
+def test_a_path_is_read_where_it_is(client, tmp_path):
+    """The job has the path, and not the bytes."""
     X, y = task_of("RandomForestRegressor")
-    before = {path.name for path in cache.iterdir()}
     Dataset(X).save(tmp_path / "data")
     forest, local = pair("RandomForestRegressor", 6, max_depth=4)
-    assert_same(forest.fit(str(tmp_path / "data"), y), local.fit(X, y), X)
-    new = {path.name for path in cache.iterdir()} - before
-    assert all((cache / name).stat().st_size < 10 * len(y) for name in new)
+    sizes, scatter = [], client.scatter
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            client,
+            "scatter",
+            lambda job, **options: sizes.append(len(pickle.dumps(job))) or scatter(job, **options),
+        )
+        assert_same(forest.fit(str(tmp_path / "data"), y), local.fit(X, y), X)
+    assert len(sizes) == 1
+    assert sizes[0] < 10 * len(y) + 2000
+
+
+def test_the_client_as_an_executor(client):
+    """`grow_with` takes it, for the local classes."""
+    X, y = task_of("RandomForestClassifier")
+    local = spinney.RandomForestClassifier(8, random_state=0).fit(X, y)
+    with spinney.grow_with(client):
+        forest = clone(local).fit(X, y)
+    assert_same(forest, local, X)
 
 
 def test_warm_start(client):
@@ -256,15 +260,14 @@ def test_an_error_of_a_worker_reaches_the_user(client, tmp_path):
     path = tmp_path / "data"
     Dataset(X).save(path)
     forest = on_dask.RandomForestClassifier(3)
-    ship = type(forest)._ship
+    share = on_dask.DaskWorkers.share
 
-    def ship_and_remove(self, X):
-        shipped = ship(self, X)
+    def remove_and_share(self, job):
         path.unlink()
-        return shipped
+        return share(self, job)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(type(forest), "_ship", ship_and_remove)
+        patch.setattr(on_dask.DaskWorkers, "share", remove_and_share)
         with pytest.raises(OSError, match="All hosts must be able to read the file"):
             forest.fit(path, y)
     assert not hasattr(forest, "forest_")
@@ -272,8 +275,8 @@ def test_an_error_of_a_worker_reaches_the_user(client, tmp_path):
 
 def test_other_versions_on_workers(client, monkeypatch):
     X, y = task_of("RandomForestClassifier")
-    monkeypatch.setattr("spinney._cluster.task.__version__", "9.9.9")
-    with pytest.raises(RuntimeError, match=r"The worker tcp://.* same version of spinney, 9\.9\.9"):
+    monkeypatch.setattr("spinney._cluster.job.__version__", "9.9.9")
+    with pytest.raises(RuntimeError, match=r"same version of spinney, 9\.9\.9"):
         on_dask.RandomForestClassifier(3).fit(X, y)
 
 
@@ -283,90 +286,65 @@ def test_no_client():
     assert "there is none. Make a distributed.Client, or pass one." in run.stderr
 
 
-# --- Hosts that share nothing -------------------------------------------------------------------
+# --- What is sent -------------------------------------------------------------------------------
 
 
 @contextlib.contextmanager
-def start_hosts(n_hosts, directory):
-    """Workers with caches of their own stand for hosts."""
-    scheduler = {"cls": distributed.Scheduler, "options": {"dashboard_address": ":0"}}
-    hosts = {
-        n: {
-            "cls": distributed.Nanny,
-            "options": {
-                "nthreads": 1,
-                "env": {host_cache.VARIABLE: str(directory / f"host-{n}")},
-            },
-        }
-        for n in range(n_hosts)
-    }
-    with (
-        distributed.SpecCluster(hosts, scheduler) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        yield client
+def count_bytes():
+    """Yield a list of what this process, in which client and scheduler run, sends to others."""
+    sent, write = [], distributed.comm.tcp.TCP.write
+
+    async def count(self, *args, **options):
+        n_bytes = await write(self, *args, **options)
+        sent.append(n_bytes)
+        return n_bytes
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(distributed.comm.tcp.TCP, "write", count)
+        yield sent
 
 
-def test_hosts_get_the_data_once(cache, tmp_path):
-    X = np.random.default_rng(0).normal(size=(20_000, 20)).astype(np.float32)
+def test_workers_get_the_data_once():
+    """From the client to one, and from there to the others; tasks have none of them."""
+    X = np.random.default_rng(0).normal(size=(20_000, 50)).astype(np.float32)
     y = X[:, 0] + X[:, 1] > 0
     forest, local = pair("RandomForestClassifier", 12, max_depth=5)
     local.fit(X, y)
-    with start_hosts(3, tmp_path) as client:
+    with start(3), count_bytes() as sent:
+        before = sum(sent)
         assert_same(forest.fit(X, y), local, X)
-        hosts = client.run(report_host, spinney.__version__, [])
-        assert len({report.host for report in hosts.values()}) == 3
-        before = [
-            sorted((path.name, path.stat().st_ino) for path in (tmp_path / f"host-{n}").iterdir())
-            for n in range(3)
-        ]
-        assert all(len(files) == 3 for files in before)
-        forest.fit(X, y)
-        after = [
-            sorted((path.name, path.stat().st_ino) for path in (tmp_path / f"host-{n}").iterdir())
-            for n in range(3)
-        ]
-        assert after == before
-        # A host that has lost its files gets them again, though its worker has them open.
-        for path in (tmp_path / "host-1").glob("*[0-9a-f]"):
-            path.unlink()
-        assert_same(forest.fit(X, y), local, X)
+        n_bytes = Dataset(X).n_bytes
+        assert n_bytes < sum(sent) - before < 1.5 * n_bytes + 12 * 50_000
 
 
-def test_a_machine_that_does_not_answer(cache, tmp_path, monkeypatch):
+def test_a_machine_that_does_not_answer(client, monkeypatch):
     """What could not be sent is sent again."""
     X, y = task_of("RandomForestClassifier")
     forest, local = pair("RandomForestClassifier", 6)
-    local.fit(X, y)
-    error = OSError("Timed out trying to connect to tcp://10.0.0.1:1 after 30 s")
-    with start_hosts(2, tmp_path) as client:
-        scatter, run, failed = client.scatter, client.run, []
+    scatter, failed = client.scatter, []
 
-        def fail_first(*args, **options):
-            if "scatter" not in failed:
-                failed.append("scatter")
-                raise error
-            return scatter(*args, **options)
+    def fail_first(*args, **options):
+        if not failed:
+            failed.append("scatter")
+            raise OSError("Timed out trying to connect to tcp://10.0.0.1:1 after 30 s")
+        return scatter(*args, **options)
 
-        def fail_second(*args, **options):
-            # What is run on all workers is no piece of a file.
-            if "workers" in options and "run" not in failed:
-                failed.append("run")
-                return {"tcp://10.0.0.1:1": error}
-            return run(*args, **options)
-
-        monkeypatch.setattr(client, "scatter", fail_first)
-        monkeypatch.setattr(client, "run", fail_second)
-        assert_same(forest.fit(X, y), local, X)
-    assert failed == ["scatter", "run"]
+    monkeypatch.setattr(client, "scatter", fail_first)
+    assert_same(forest.fit(X, y), local.fit(X, y), X)
+    assert failed
 
 
-def test_little_memory(cache, monkeypatch):
-    """The message says how much it takes."""
-    X, y = np.zeros((300_000, 1), dtype=np.float32), np.arange(300_000) % 2
-    monkeypatch.setattr("spinney._cluster.plan._BYTES_PER_SAMPLE", 10_000)
-    message = r"A worker .* 1,000,000,000 bytes of memory and 1 threads: it needs at least 3,00"
-    with start(1, memory_limit=1_000_000_000), pytest.raises(MemoryError, match=message):
+def test_little_memory(monkeypatch):
+    """Workers that the data kill: the message says how much it takes."""
+    monkeypatch.setattr("spinney._cluster.growth._LOSING", 10.0)
+    monkeypatch.setattr("spinney._cluster.growth._MAX_LOSSES", 2)
+    X = np.random.default_rng(0).normal(size=(400_000, 200)).astype(np.float32)
+    y = np.arange(len(X)) % 2
+    message = r"lost tasks for \d+ seconds .* needs at least 6\d\d,\d\d\d,\d\d\d bytes"
+    with (
+        start(1, memory_limit=300_000_000, silence_logs=50),
+        pytest.raises(RuntimeError, match=message),
+    ):
         on_dask.RandomForestClassifier(2).fit(X, y)
 
 
@@ -400,7 +378,7 @@ def kill_workers(client, seconds, seed):
         thread.join()
 
 
-def test_killed_workers(cache):
+def test_killed_workers():
     """Every second one of the workers: the bits are those of the local forest."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40_000, 20)).astype(np.float32)
@@ -414,60 +392,60 @@ def test_killed_workers(cache):
         assert_same(forest, local, X[:100])
 
 
-def test_results_that_die_with_the_last_worker(cache, monkeypatch):
+def test_results_that_die_with_the_last_worker(monkeypatch):
     """Dask would wait for another worker for ever."""
     X, y = task_of("RandomForestClassifier")
-    collect = on_dask.DaskCluster.collect
     with start(1, silence_logs=50) as client:
+        submit = on_dask.DaskWorkers.submit
 
-        def remove_workers(self, task):
+        def submit_and_remove(self, *args):
+            task = submit(self, *args)
             client.cluster.scale(0)
             while client.nthreads():
                 time.sleep(0.05)
-            return collect(self, task)
+            return task
 
-        monkeypatch.setattr("spinney._cluster.plan._PATIENCE", 3.0)
-        monkeypatch.setattr(on_dask.DaskCluster, "collect", remove_workers)
-        with pytest.raises(TimeoutError, match="no workers for 3 seconds"):
+        monkeypatch.setattr("spinney._cluster.growth._PATIENCE", 3.0)
+        monkeypatch.setattr(on_dask.DaskWorkers, "submit", submit_and_remove)
+        message = r"no workers for 3 seconds"
+        with pytest.raises(TimeoutError, match=message):
             on_dask.RandomForestClassifier(5).fit(X, y)
 
 
-def test_results_that_die_with_their_worker(cache, monkeypatch):
+def test_results_that_die_with_their_worker(monkeypatch):
     """Their ranges run again on the worker that is left."""
     X, y = task_of("RandomForestClassifier")
     forest, local = pair("RandomForestClassifier", 8)
-    collect, lost = on_dask.DaskCluster.collect, []
+    lost, submit = [], on_dask.DaskWorkers.submit
     with start(2, silence_logs=50) as client:
 
-        def kill_holder(self, task):
-            if not lost:
-                (holder,) = client.who_has([task])[task.key]
-                lost.append(holder)
-                nannies = client.cluster.workers.values()
-                (pid,) = [n.pid for n in nannies if n.worker_address == holder]
-                os.kill(pid, signal.SIGKILL)
-            return collect(self, task)
+        def kill_one(self, *args):
+            task = submit(self, *args)
+            if len(self._tasks) == 3 and not lost:
+                nannies = list(client.cluster.workers.values())
+                lost.append(nannies[0].pid)
+                os.kill(lost[0], signal.SIGKILL)
+            return task
 
-        monkeypatch.setattr(on_dask.DaskCluster, "collect", kill_holder)
+        monkeypatch.setattr(on_dask.DaskWorkers, "submit", kill_one)
         assert_same(forest.fit(X, y), local.fit(X, y), X)
     assert lost
 
 
 def test_an_interrupt_cancels_the_tasks(client, monkeypatch):
     X, y = task_of("RandomForestClassifier")
-    plan = on_dask.DaskCluster
-    handed_out = []
-    submit = plan.submit
+    handed_out, submit = [], on_dask.DaskWorkers.submit
 
     def note(self, *args):
-        handed_out.append(submit(self, *args))
-        return handed_out[-1]
+        coming = submit(self, *args)
+        handed_out.append(self._tasks[-1])
+        return coming
 
-    def interrupt(self, tasks, seconds):
+    def interrupt(tasks, seconds, return_when):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(plan, "submit", note)
-    monkeypatch.setattr(plan, "wait", interrupt)
+    monkeypatch.setattr(on_dask.DaskWorkers, "submit", note)
+    monkeypatch.setattr("spinney._cluster.growth.wait", interrupt)
     with pytest.raises(KeyboardInterrupt):
         on_dask.RandomForestClassifier(500).fit(X, y)
     assert handed_out
@@ -491,21 +469,6 @@ def test_n_jobs_means_threads_of_one_machine(client):
         forest = spinney.RandomForestClassifier(3, n_jobs=-1, random_state=0).fit(X, y)
     expected = spinney.RandomForestClassifier(3, random_state=0).fit(X, y)
     assert forest.predict_proba(X).tobytes() == expected.predict_proba(X).tobytes()
-
-
-@contextlib.contextmanager
-def count_bytes():
-    """Yield a list of what this process, in which client and scheduler run, sends to others."""
-    sent, write = [], distributed.comm.tcp.TCP.write
-
-    async def count(self, *args, **options):
-        n_bytes = await write(self, *args, **options)
-        sent.append(n_bytes)
-        return n_bytes
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(distributed.comm.tcp.TCP, "write", count)
-        yield sent
 
 
 def test_a_search_sends_parameters_and_rows(client, tmp_path):

@@ -14,7 +14,6 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes
 
 import spinney
-from spinney._cluster import host_cache
 from spinney._common.threads import count_threads
 
 with warnings.catch_warnings():
@@ -35,10 +34,9 @@ pytestmark = [
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory):
+def cluster():
     """Ray on this machine, with two workers."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(host_cache.VARIABLE, str(tmp_path_factory.mktemp("cache")))
         patch.setenv("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
         options = {"include_dashboard": False, "log_to_driver": False}
         ray.init(num_cpus=2, object_store_memory=10**8, **options)
@@ -53,7 +51,7 @@ def assert_same(forest, local):
     assert forest.feature_importances_.tobytes() == local.feature_importances_.tobytes()
 
 
-@pytest.mark.parametrize("name", on_ray.__all__)
+@pytest.mark.parametrize("name", [name for name in on_ray.__all__ if name != "RayWorkers"])
 def test_the_bits_of_the_local_forest(name, cluster):
     """With weights, and out-of-bag estimates."""
     load = load_breast_cancer if name.endswith("Classifier") else load_diabetes
@@ -95,33 +93,42 @@ def test_options(cluster):
         on_ray.RandomForestClassifier(options=5).fit(X, y)
 
 
+def test_the_workers_as_an_executor(cluster):
+    """`grow_with` takes them, for the local classes."""
+    X, y = load_breast_cancer(return_X_y=True)
+    local = spinney.RandomForestClassifier(8, random_state=0).fit(X, y)
+    with spinney.grow_with(on_ray.RayWorkers()):
+        forest = clone(local).fit(X, y)
+    assert_same(forest, local)
+
+
 def test_an_error_of_a_worker_reaches_the_user(cluster, monkeypatch):
     X, y = load_breast_cancer(return_X_y=True)
-    monkeypatch.setattr("spinney._cluster.task.__version__", "9.9.9")
-    with pytest.raises(RuntimeError, match=r"The machine .* same version of spinney, 9\.9\.9"):
+    monkeypatch.setattr("spinney._cluster.job.__version__", "9.9.9")
+    with pytest.raises(RuntimeError, match=r"same version of spinney, 9\.9\.9"):
         on_ray.RandomForestClassifier(3).fit(X, y)
 
 
 def test_killed_workers(cluster, monkeypatch):
-    """One of the processes that grow trees after every fifth result."""
+    """One of the processes that grow trees at every third task."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40_000, 20)).astype(np.float32)
     y = (X[:, :5].sum(axis=1) + rng.normal(size=len(X)) > 0).astype(int)
     local = spinney.RandomForestClassifier(40, random_state=0).fit(X, y)
-    collected, killed, chance = [], [], random.Random(0)
-    collect = on_ray.RayCluster.collect
+    submitted, killed, chance = [], [], random.Random(0)
+    submit = on_ray.RayWorkers.submit
 
-    def collect_and_kill(self, task):
-        collected.append(task)
+    def submit_and_kill(self, *args):
+        submitted.append(args)
         workers = list_workers()
-        if len(collected) % 5 == 0 and workers:
+        if len(submitted) % 3 == 0 and workers:
             killed.append(chance.choice(workers).pid)
             os.kill(killed[-1], signal.SIGKILL)
-        return collect(self, task)
+        return submit(self, *args)
 
-    monkeypatch.setattr(on_ray.RayCluster, "collect", collect_and_kill)
+    monkeypatch.setattr(on_ray.RayWorkers, "submit", submit_and_kill)
     # Short tasks, of which there are many.
-    monkeypatch.setattr("spinney._cluster.plan._TASK_SECONDS", 0.1)
+    monkeypatch.setattr("spinney._cluster.growth._TASK_SECONDS", 0.1)
     forest = on_ray.RandomForestClassifier(40, random_state=0).fit(X, y)
     assert len(killed) >= 2
     assert_same(forest, local)
@@ -132,7 +139,7 @@ def list_workers():
     found = []
     for process in psutil.Process().children(recursive=True):
         with contextlib.suppress(psutil.Error):
-            if "grow_range" in " ".join(process.cmdline()):
+            if "grow" in " ".join(process.cmdline()):
                 found.append(process)
     return found
 

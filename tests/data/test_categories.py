@@ -678,7 +678,7 @@ def tree_of_two_splits(**changes):
         "n_categories": np.array([3, 0], dtype=np.uint32),
         "category_words": np.array([1 << 32, 0b101], dtype=np.uint64),
     }
-    return Tree.from_arrays(*(state | changes).values())
+    return Tree(*(state | changes).values())
 
 
 def test_trees_send_categories_where_their_sets_say():

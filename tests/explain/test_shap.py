@@ -208,7 +208,7 @@ def chain_of(order, n_features, n_levels=920):
         rest -= weight[node + 1]
     weight[-1] = rest
     value = rng.normal(size=(n, 1, 1))
-    tree = spinney._spinney.Tree.from_arrays(
+    tree = spinney._spinney.Tree(
         n_features,
         [1],
         nodes["left"],

@@ -18,10 +18,10 @@ FLOORS = [
     {"_fit"},
     {"storage"},
     {"conversion", "dataset", "__main__"},
-    {"_base", "_explain"},
+    {"_base", "_cluster", "_explain"},
     {"tree"},
     {"ensemble"},
-    {"_cluster", "inspection", "model_selection", "plotting"},
+    {"inspection", "model_selection", "plotting"},
     {"dask", "ray"},
     {"__init__"},
 ]

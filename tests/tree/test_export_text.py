@@ -203,7 +203,7 @@ def with_tree(codes, go_left, missing_left, with_missing, n=30):
     for code in codes:
         words[code // 64 - first] |= 1 << code % 64
     header = (0 if go_left else 1 << 63) | len(words) << 32 | first
-    model.tree_ = Tree.from_arrays(
+    model.tree_ = Tree(
         2,
         [2],
         np.array([1, -1, -1], dtype=np.int32),
@@ -337,7 +337,7 @@ def test_deep_trees_are_no_problem():
     node = np.arange(n)
     is_split = (node % 2 == 0) & (node < n - 1)
     model = spinney.DecisionTreeRegressor().fit([[0.0], [1.0]], [0, 1])
-    model.tree_ = Tree.from_arrays(
+    model.tree_ = Tree(
         1,
         [1],
         np.where(is_split, node + 1, -1).astype(np.int32),

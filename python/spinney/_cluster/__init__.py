@@ -1,1 +1,1 @@
-"""What forests on Dask and on Ray share."""
+"""Forests whose trees other processes grow: those of a pool, or of a cluster."""

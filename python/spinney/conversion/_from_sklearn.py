@@ -135,7 +135,7 @@ def _convert_arrays(tree: Any) -> Tree:
     threshold = tree.threshold[order]
     threshold[is_split] = _move_to_rounding(threshold[is_split])
     links = [np.where(is_split, place[child[order]], -1) for child in (left, right)]
-    return Tree.from_arrays(
+    return Tree(
         int(tree.n_features),
         [int(n) for n in tree.n_classes],
         links[0].astype(np.int32),

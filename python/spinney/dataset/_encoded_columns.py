@@ -160,8 +160,11 @@ class EncodedColumns:
     @classmethod
     def _parse(cls, data: NDArray[np.uint8], n_threads: int = 1) -> Self:
         """Return the data set of the bytes of a file."""
-        columns, stored = parse_dataset(np.asarray(data), n_threads)
-        return cls.of_codes(columns, *stored)
+        data = np.asarray(data)
+        columns, stored = parse_dataset(data, n_threads)
+        dataset = cls.of_codes(columns, *stored)
+        dataset._carrier.data = data
+        return dataset
 
     def _join(self) -> NDArray[np.uint8]:
         return join_chunks(self.list_chunks(1))
@@ -171,11 +174,18 @@ class EncodedColumns:
         own = self._own()
         return list_chunks(own._columns, own._get_stored(), n_threads)
 
-    def get_file(self) -> tuple[Path, NDArray[np.uint8]]:
-        """Return the path and the head of the file that this was opened from."""
-        assert self._carrier.path is not None
-        assert self._carrier.head is not None
-        return self._carrier.path, self._carrier.head
+    def with_file(self, path: Path) -> Self:
+        """Return these rows as a data set that has a file: this one, or one of a new file."""
+        if self._carrier.path is not None:
+            return self
+        own = self._own()
+        write_dataset(path, own._columns, own._get_stored(), 1)
+        return type(self).open(path)
+
+    @classmethod
+    def open_temporary(cls, path: Path, n_threads: int) -> Self:
+        """Open a file that is about to be removed: pickles carry its bytes."""
+        return cls._parse(map_file(path), n_threads)
 
     @classmethod
     def _reopen(cls, path: Path, head: NDArray[np.uint8], rows: NDArray[np.uint32] | None) -> Self:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from spinney._common.lazy import load_when_used
 
 if TYPE_CHECKING:
+    from spinney._cluster.pool import grow_with
     from spinney.ensemble._extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
     from spinney.ensemble._lazy import LazyForestClassifier, LazyForestRegressor
     from spinney.ensemble._lazy_base import Exploration
@@ -13,6 +14,7 @@ else:
     __getattr__, __dir__ = load_when_used(
         __name__,
         {
+            "spinney._cluster.pool": ("grow_with",),
             "spinney.ensemble._extra_trees": ("ExtraTreesClassifier", "ExtraTreesRegressor"),
             "spinney.ensemble._lazy": ("LazyForestClassifier", "LazyForestRegressor"),
             "spinney.ensemble._lazy_base": ("Exploration",),
@@ -31,4 +33,5 @@ __all__ = [
     "LazyForestRegressor",
     "RandomForestClassifier",
     "RandomForestRegressor",
+    "grow_with",
 ]

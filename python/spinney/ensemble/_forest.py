@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -12,6 +13,8 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
+from spinney._cluster.growth import get_workers, grow
+from spinney._cluster.job import Job
 from spinney._common.checks import is_bool
 from spinney._common.messages import warn_caller
 from spinney._common.progress import show_progress
@@ -22,13 +25,18 @@ from spinney._explain.neighbours import ForestNeighbours
 from spinney._explain.oob_importance import OobImportance
 from spinney._fit.draws import Draws, Growth
 from spinney._fit.target import EncodedTarget, make_class_attributes
-from spinney._fit.task import Task, Watcher
+from spinney._fit.task import Watcher
 from spinney._spinney import Forest
+from spinney.dataset import Dataset
 from spinney.ensemble._bagged import BaggedClassifier, BaggedRegressor
 from spinney.ensemble._forest_trees import ForestTrees
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+
+GrowTrees = Callable[[int, int, Watcher], tuple[Forest, int, NDArray[np.int64]]]
+"""Grows the trees with the numbers from the first argument on, as many as the second says."""
 
 
 class BaseForest(ForestTrees, ForestNeighbours, OobImportance):
@@ -64,7 +72,14 @@ class BaseForest(ForestTrees, ForestNeighbours, OobImportance):
     def _fit(self, X: Any, y: Any, sample_weight: Any, sample_ids: Any) -> Self:
         before = self.__dict__.copy()
         settings = self._check_params()
+        workers, dataset = get_workers(), None
+        if workers is not None:
+            categorical = self.categorical_features
+            X = dataset = Dataset(X, categorical_features=categorical, n_jobs=settings.n_threads)
         X, task, draws = self._read_data(settings, X, y, sample_weight, sample_ids)
+        grow_trees: GrowTrees = partial(task.grow_forest, X, draws)
+        if workers is not None and dataset is not None:
+            grow_trees = partial(grow, workers, Job(dataset, task._replace(draws=draws)))
         if self.oob_score:
             self._check_oob_target(task.target)
         grown = getattr(self, "forest_", None) if self.warm_start else None
@@ -79,7 +94,7 @@ class BaseForest(ForestTrees, ForestNeighbours, OobImportance):
         if grown is not None and (n_new > 0 or lacks_oob_score):
             self._check_alike(before)
         if n_new > 0:
-            self._grow(X, task, draws, grown, n_new)
+            self._grow(grow_trees, draws, grown, n_new)
         else:
             warn_caller(
                 "Warm-start fitting without increasing n_estimators does not fit new trees."
@@ -94,13 +109,11 @@ class BaseForest(ForestTrees, ForestNeighbours, OobImportance):
             self._set_oob_attributes(values, task.target, is_known)
         return self
 
-    def _grow(self, X: Any, task: Task, draws: Draws, grown: Forest | None, n_new: int) -> None:
+    def _grow(self, grow_trees: GrowTrees, draws: Draws, grown: Forest | None, n_new: int) -> None:
         """Grow new trees and add them to those of earlier calls, if there are any."""
         n_grown = 0 if grown is None else len(grown)
         with show_progress(int(self.verbose), n_grown, n_new) as watcher:
-            new, max_features, with_missing = self._grow_trees(
-                X, task, draws, n_grown, n_new, watcher
-            )
+            new, max_features, with_missing = grow_trees(n_grown, n_new, watcher)
         self.forest_ = new if grown is None else grown.extended(new)
         growths = [] if grown is None else self._growths
         growth = Growth(self._select_estimator_params(), max_features, with_missing)
@@ -108,12 +121,6 @@ class BaseForest(ForestTrees, ForestNeighbours, OobImportance):
         self._draws = draws.copy_arrays(keep_weights=False)
         for name in ("_estimators", *self._OOB_ATTRIBUTES):
             self.__dict__.pop(name, None)
-
-    def _grow_trees(
-        self, X: Any, task: Task, draws: Draws, first_tree: int, n_trees: int, watcher: Watcher
-    ) -> tuple[Forest, int, NDArray[np.int64]]:
-        """Grow trees on this machine; see `Task.grow_forest`."""
-        return task.grow_forest(X, draws, first_tree, n_trees, watcher)
 
     def _check_alike(self, before: dict[str, Any]) -> None:
         """Raise ValueError if features, outputs or classes differ from those of an earlier call.

@@ -23,6 +23,7 @@ from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.model_selection import check_cv
 from sklearn.utils import indexable
 
+from spinney._cluster.growth import get_workers
 from spinney._common.messages import is_ours, warn_caller
 from spinney._fit.target import ClassTarget
 from spinney.dataset import Dataset
@@ -211,6 +212,8 @@ class CrossValidation:
     def _check_arguments(self) -> None:
         """Raise `_RefitNeeded` for what excludes shared work, whatever the data are."""
         is_routed = get_config()["enable_metadata_routing"]
+        if get_workers() is not None:
+            raise _RefitNeeded("the trees are grown by the workers of `grow_with`")
         if not _predicts_like_ours(type(self.estimator)):
             name = type(self.estimator).__name__
             raise _RefitNeeded(f"{name} is no estimator of spinney, or overrides what one does")

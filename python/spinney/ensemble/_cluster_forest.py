@@ -1,4 +1,4 @@
-"""What the forests have in common that are grown on a cluster."""
+"""What the forests have in common that are grown on a cluster of a parameter."""
 
 from __future__ import annotations
 
@@ -6,32 +6,17 @@ import copy
 import inspect
 import os
 from abc import abstractmethod
-from contextlib import AbstractContextManager
 from functools import wraps
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from spinney._cluster import host_cache
-from spinney._cluster.plan import Cluster, grow
-from spinney._cluster.task import Parcel, make_job
-from spinney._fit.draws import Draws
-from spinney._fit.task import Task, Watcher
-from spinney._spinney import Forest
+from spinney._cluster.growth import Workers, use_workers
 from spinney.dataset import Dataset
 from spinney.ensemble._forest import BaseForest, ForestClassifier, ForestRegressor
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-
-class _Site(NamedTuple):
-    """Where a forest is being grown."""
-
-    cluster: Cluster
-    dataset: Parcel
 
 
 class ClusterForest(BaseForest):
@@ -44,7 +29,6 @@ class ClusterForest(BaseForest):
     # Classifiers have these.
     _choose_labels: Any
     _list_probabilities: Any
-    _site: _Site
     # A cluster grows one forest at a time.
     _shares_folds = False
 
@@ -59,53 +43,21 @@ class ClusterForest(BaseForest):
     # --- Growth ---------------------------------------------------------------------------------
 
     @abstractmethod
-    def _connect(self) -> AbstractContextManager[Cluster]:
-        """Return the cluster."""
+    def _connect(self) -> Workers:
+        """Return the workers of the cluster."""
 
     @abstractmethod
     def _read_collections(self, X: Any, others: list[Any]) -> tuple[Any, list[Any]]:
-        """Return arguments of `fit` that are collections of the cluster as local ones.
-
-        `X` may become the path of a file in the cache of this host.
-        """
+        """Return arguments of `fit` that are collections of the cluster as local ones."""
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, sample_ids: Any) -> Self:
-        with self._connect() as cluster:
-            X, others = self._read_collections(X, [y, sample_weight, sample_ids])
-            dataset, parcel = self._ship(X)
-            self._site = _Site(cluster, parcel)
-            try:
-                super()._fit(dataset, *others)
-            finally:
-                self.__dict__.pop("_site", None)
-        return self
-
-    def _ship(self, X: Any) -> tuple[Dataset, Parcel]:
-        """Return the encoded data, and the file of them that workers read."""
-        n_threads = self._count_threads()
+        workers = self._connect()
+        X, others = self._read_collections(X, [y, sample_weight, sample_ids])
         if isinstance(X, (str, os.PathLike)):
-            dataset = Dataset.open(X, n_jobs=n_threads)
-            path, head = dataset.get_file()
-            n_bytes = path.stat().st_size
-            if path.parent == Path(os.path.realpath(host_cache.get_directory())):
-                # A collection, which has just been written there.
-                return dataset, Parcel(host_cache.adopt(path), n_bytes)
-            return dataset, Parcel(str(path), n_bytes, head.tobytes())
-        dataset = Dataset(X, categorical_features=self.categorical_features, n_jobs=n_threads)
-        key = host_cache.add(dataset.list_chunks(n_threads))
-        return dataset, Parcel(key, (host_cache.get_directory() / key).stat().st_size)
-
-    def _grow_trees(
-        self,
-        X: Any,  # noqa: ARG002 - workers read the file
-        task: Task,
-        draws: Draws,
-        first_tree: int,
-        n_trees: int,
-        watcher: Watcher,
-    ) -> tuple[Forest, int, NDArray[np.int64]]:
-        job = make_job(self._site.dataset, task, draws)
-        return grow(self._site.cluster, job, first_tree, n_trees, watcher)
+            X = Dataset.open(X, n_jobs=self._count_threads())
+        with use_workers(workers):
+            super()._fit(X, *others)
+        return self
 
     # --- Predictions ----------------------------------------------------------------------------
 

@@ -1,0 +1,188 @@
+"""How workers grow a forest: ranges of trees, until all are there.
+
+A range of trees is a function of the data set, of parameters and of numbers of trees. So it does
+not matter where and how often it is grown, and what is lost is grown again.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import reduce
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spinney._cluster.job import Grown, Job
+from spinney._fit.task import Watcher
+from spinney._spinney import Forest
+
+# Seconds of work in a task, once it is known how long a tree takes.
+_TASK_SECONDS = 2.0
+# Tasks that are handed out for each that can run.
+_AHEAD = 2
+# Seconds without any worker after which to give up.
+_PATIENCE = 300.0
+# Times, and seconds, that only losses came in, after which to give up: both, as trees may take
+# hours, and a cluster may lose workers every second.
+_MAX_LOSSES = 10
+_LOSING = 60.0
+# Seconds to wait for tasks, and for new workers after all tasks were lost.
+_LOOK = 1.0
+
+
+class Workers(ABC):
+    """Those who grow trees: what this room needs to know of a pool or of a cluster."""
+
+    LOST: ClassVar[tuple[type[BaseException], ...]] = ()
+    """What a task raises that has died with its worker, and is to run again."""
+
+    @abstractmethod
+    def count(self) -> int:
+        """Return the number of tasks that run at a time."""
+
+    @abstractmethod
+    def share(self, job: Job) -> Any:
+        """Bring a job to where the workers can read it; return what stands for it in tasks."""
+
+    @abstractmethod
+    def submit(self, shared: Any, first_tree: int, n_trees: int) -> Future[Grown]:
+        """Start a task: `Job.grow` with these numbers."""
+
+    @abstractmethod
+    def release(self) -> None:
+        """Give up what has not begun, and remove what was shared."""
+
+
+_active: ContextVar[Workers | None] = ContextVar("spinney_workers", default=None)
+
+
+def get_workers() -> Workers | None:
+    """Return who grows the trees of forests here; None means the threads of this process."""
+    return _active.get()
+
+
+@contextmanager
+def use_workers(workers: Workers) -> Iterator[None]:
+    """Let workers grow the trees of the forests that are fitted within the block."""
+    token = _active.set(workers)
+    try:
+        yield
+    finally:
+        _active.reset(token)
+
+
+def grow(
+    workers: Workers, job: Job, first_tree: int, n_trees: int, watcher: Watcher
+) -> tuple[Forest, int, NDArray[np.int64]]:
+    """Grow the trees with the numbers from `first_tree` on; see `Task.grow_forest`.
+
+    Raises
+    ------
+    RuntimeError
+        If workers die again and again, or their version of spinney is another one.
+    TimeoutError
+        If there are no workers.
+    """
+    growth = _Growth(workers, job, first_tree, n_trees)
+    try:
+        while growth.n_done < n_trees:
+            growth.hand_out()
+            growth.take_in()
+            if watcher is not None:
+                watcher(growth.n_done)
+    finally:
+        workers.release()
+    return growth.join()
+
+
+class _Growth:
+    """A forest that is being grown."""
+
+    def __init__(self, workers: Workers, job: Job, first_tree: int, n_trees: int) -> None:
+        self._workers, self._job, self._shared = workers, job, None
+        # The first tree and the number of trees of ranges that are to be handed out, and are.
+        self._pending = deque([(first_tree, n_trees)])
+        self._running: dict[Future[Grown], tuple[int, int]] = {}
+        self._grown: dict[int, Grown] = {}
+        self.n_done = 0
+        self._seconds = 0.0
+        self._n_losses = 0
+        # When there were workers, and when a task was finished.
+        self._last_seen = self._last_news = time.monotonic()
+
+    def hand_out(self) -> None:
+        """Start as many tasks as keep the workers busy."""
+        n_slots = self._workers.count()
+        if n_slots > 0:
+            self._last_seen = time.monotonic()
+        elif time.monotonic() - self._last_seen > _PATIENCE:
+            raise TimeoutError(f"The cluster has had no workers for {_PATIENCE:.0f} seconds.")
+        if n_slots == 0:
+            return
+        size = self._choose_size(n_slots)
+        try:
+            while self._pending and len(self._running) < _AHEAD * n_slots:
+                if self._shared is None:
+                    self._shared = self._workers.share(self._job)
+                first, n_trees = self._pending[0]
+                taken = min(n_trees, size)
+                self._running[self._workers.submit(self._shared, first, taken)] = (first, taken)
+                self._pending.popleft()
+                if taken < n_trees:
+                    self._pending.appendleft((first + taken, n_trees - taken))
+        except self._workers.LOST as error:
+            self._note_loss(error)
+
+    def _choose_size(self, n_slots: int) -> int:
+        """Return the number of trees of a task."""
+        if self.n_done == 0:
+            return 1
+        by_time = int(_TASK_SECONDS * self.n_done / max(self._seconds, 1e-9))
+        # All workers are to be done at the same time.
+        fair = sum(n for _, n in self._pending) // (_AHEAD * n_slots)
+        return max(1, min(by_time, fair))
+
+    def take_in(self) -> None:
+        """Collect what is done; what was lost is to be handed out again."""
+        if not self._running:
+            time.sleep(_LOOK)
+        lost = None
+        for task in wait(self._running, _LOOK, FIRST_COMPLETED).done:
+            numbers = self._running.pop(task)
+            try:
+                result = task.result()
+            except self._workers.LOST as error:
+                self._pending.appendleft(numbers)
+                lost = error
+                continue
+            self._grown[numbers[0]] = result
+            self.n_done += numbers[1]
+            self._seconds += result.seconds
+            self._n_losses, self._last_news = 0, time.monotonic()
+        if lost is not None:
+            self._note_loss(lost)
+
+    def _note_loss(self, reason: BaseException) -> None:
+        """Share the job again, which may have died with its workers."""
+        self._shared = None
+        self._n_losses += 1
+        seconds = time.monotonic() - self._last_news
+        if self._n_losses > _MAX_LOSSES and seconds > _LOSING:
+            raise RuntimeError(
+                f"The cluster has lost tasks for {seconds:.0f} seconds without finishing one. "
+                "Workers that have too little memory are killed: to grow trees, one needs at least "
+                f"{self._job.n_bytes:,} bytes. The last loss: {reason!r}"
+            ) from reason
+
+    def join(self) -> tuple[Forest, int, NDArray[np.int64]]:
+        """Return all trees, in the order of their numbers."""
+        grown = [self._grown[first] for first in sorted(self._grown)]
+        forest = reduce(Forest.extended, (part.forest for part in grown))
+        return forest, grown[0].max_features, grown[0].with_missing
