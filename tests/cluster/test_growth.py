@@ -9,7 +9,7 @@ from multiprocessing import get_context
 import numpy as np
 import pandas as pd
 import pytest
-from joblib.externals.loky import get_reusable_executor
+from joblib.externals import loky
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.model_selection import cross_val_predict
@@ -260,12 +260,13 @@ def test_the_bits_of_one_process(name, kind, pool):
 
 def test_threads_and_loky(problem):
     """Other executors, and warm starts."""
-    for executor in (ThreadPoolExecutor(2), get_reusable_executor(2)):
+    for executor in (ThreadPoolExecutor(2), loky.ProcessPoolExecutor(2)):
         forest, local = make(warm_start=True), make(warm_start=True)
-        for n_trees in (5, 23):
-            with spinney.grow_with(executor):
-                forest.set_params(n_estimators=n_trees).fit(*problem)
-            assert same(forest, local.set_params(n_estimators=n_trees).fit(*problem))
+        with executor:
+            for n_trees in (5, 23):
+                with spinney.grow_with(executor):
+                    forest.set_params(n_estimators=n_trees).fit(*problem)
+                assert same(forest, local.set_params(n_estimators=n_trees).fit(*problem))
 
 
 def test_nothing_is_left_in_the_directory(pool, problem, tmp_path):
