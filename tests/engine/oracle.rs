@@ -152,8 +152,19 @@ fn node(tree: &Tree, id: usize, unit: f64) -> naive::Node {
     }
 }
 
-fn is_close(got: f64, exact: f64) -> bool {
-    got == exact || (got - exact).abs() <= 1e-12 * exact.abs()
+fn is_close(got: f64, exact: f64, slack: f64) -> bool {
+    got == exact || (got - exact).abs() <= 1e-12 * exact.abs() + slack
+}
+
+/// What rounded logarithms cost an impurity at most: the places of the engine's end at 2^-58, and a target
+/// counts as often as it is large.
+fn slack(case: &Case) -> f64 {
+    let places = 0.5f64.powi(56);
+    match (case.params.criterion, &case.y) {
+        (CriterionKind::Entropy, _) => places,
+        (CriterionKind::Poisson, Y::Numbers { values, .. }) => places * values.iter().copied().fold(0.0, f64::max),
+        _ => 0.0,
+    }
 }
 
 pub fn check(case: &Case) -> Result<(), TestCaseError> {
@@ -164,10 +175,11 @@ pub fn check(case: &Case) -> Result<(), TestCaseError> {
     };
     prop_assert_eq!(shape(&got), shape(&expected));
     for (got, expected) in got.iter().zip(&expected) {
-        prop_assert!(is_close(got.impurity, expected.impurity), "impurity {} for {}", got.impurity, expected.impurity);
+        let is_near = is_close(got.impurity, expected.impurity, slack(case));
+        prop_assert!(is_near, "impurity {} for {}", got.impurity, expected.impurity);
         prop_assert_eq!(got.value.len(), expected.value.len());
         for (&got, &expected) in got.value.iter().zip(&expected.value) {
-            prop_assert!(is_close(got, expected), "value {} for {}", got, expected);
+            prop_assert!(is_close(got, expected, 0.0), "value {} for {}", got, expected);
         }
     }
     Ok(())
@@ -290,6 +302,24 @@ fn ties_between_mirrored_cuts() {
                 let case = Case { x: x.clone(), y: y.clone(), weights, params: params.clone(), n_categories, storage };
                 check(&case).unwrap();
             }
+        }
+    }
+}
+
+/// The impurity is a small difference of large logarithms.
+#[test]
+fn targets_that_are_nearly_alike() {
+    let x = Array2::from_shape_fn((39, 1), |(row, _)| (row / 4) as f64);
+    let n_odd = |row: usize| f64::from(u8::from(row == 18));
+    let counts = Y::Numbers { values: (0..39).map(|row| 15.0 - n_odd(row)).collect(), n_outputs: 1 };
+    let classes = Y::Classes { values: (0..39).map(|row| u32::from(row == 18)).collect(), n_classes: vec![2] };
+    for (criterion, y) in [(CriterionKind::Poisson, counts), (CriterionKind::Entropy, classes)] {
+        for heavy in [1, 100] {
+            let weights = (0..39).map(|row| if row == 18 { 1 } else { heavy }).collect();
+            let params = TreeParams::new(criterion);
+            let (x, y) = (x.clone(), y.clone());
+            check(&Case { x, y, weights: (weights, 1.0), params, n_categories: vec![0], storage: Storage::Dense })
+                .unwrap();
         }
     }
 }

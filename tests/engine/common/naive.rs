@@ -834,8 +834,13 @@ impl Grower<'_> {
             }
             CriterionKind::Entropy => {
                 let bits = |count: u64| {
-                    let share = count as f64 / weight as f64;
-                    if count == 0 { 0.0 } else { share * (1.0 / share).log2() }
+                    let [share, rest] = [count, weight - count].map(|count| count as f64 / weight as f64);
+                    match share {
+                        0.0 => 0.0,
+                        // The logarithm of what is nearly 1.
+                        0.5.. => share * -(-rest).ln_1p() * std::f64::consts::LOG2_E,
+                        _ => share * (1.0 / share).log2(),
+                    }
                 };
                 let entropy = |output| self.class_weights(rows, output).into_iter().map(bits).sum::<f64>();
                 (0..n_outputs).map(entropy).sum::<f64>() / n_outputs as f64
@@ -847,11 +852,13 @@ impl Grower<'_> {
                 let deviance = |output: usize| {
                     let sum = rows.iter().map(|&row| self.weights[row] * self.labels(row)[output] as u64).sum::<u64>();
                     let term = |&row: &usize| {
-                        let (w, y) = (self.weights[row] as f64, self.labels(row)[output] as f64);
-                        // Exactly 1 for a target that is the mean.
-                        if y == 0.0 { 0.0 } else { w * y * (y * weight as f64 / sum as f64).ln() }
+                        let y = self.labels(row)[output] as i128;
+                        // By how much the target differs from the mean, in means.
+                        let difference = (y * i128::from(weight) - i128::from(sum)) as f64 / sum as f64;
+                        self.weights[row] as f64 * unit_deviance(difference)
                     };
-                    rows.iter().map(term).sum::<f64>() / weight as f64
+                    let mean = sum as f64 / weight as f64;
+                    mean * rows.iter().map(term).sum::<f64>() / weight as f64
                 };
                 (0..n_outputs).map(deviance).sum::<f64>() / n_outputs as f64
             }
@@ -879,4 +886,15 @@ impl Grower<'_> {
         }
         value
     }
+}
+
+/// Half the Poisson deviance of a target that is 1 + `difference` times the mean, over the mean: the terms
+/// `y log y - y + 1`, whose sum over samples is that of `y log y`, and which do not cancel.
+fn unit_deviance(difference: f64) -> f64 {
+    if difference.abs() < 0.25 {
+        // The series of (1 + d) log(1 + d) - d.
+        return (2..60).rev().map(|k| (-difference).powi(k) / f64::from(k * (k - 1))).sum();
+    }
+    let target = 1.0 + difference;
+    if target == 0.0 { 1.0 } else { target * target.ln() - difference }
 }
