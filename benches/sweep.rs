@@ -16,7 +16,7 @@ use std::time::Instant;
 use common::{Csc, NEVER, Random, random_classes, random_numbers};
 use ndarray::{Array2, s};
 use spinney::data::dense::Ordinals;
-use spinney::data::{Dataset, Target};
+use spinney::data::{Dataset, Encoding, Matrix, Target};
 use spinney::explain::shap_values;
 use spinney::forest::{Forest, Member};
 use spinney::grow::grow;
@@ -65,6 +65,8 @@ const SWEEPS: &[(&str, &[&str], &str)] = &[
     ("PER_CLUSTER", &["2", "0", "1", "4", "8"], "predict"),
     ("CLUSTERS_FROM", &["64", "16", "1000"], "predict, 200 rows"),
     ("SPLITS_PER_ROW", &["4", "0", "1", "16", "64"], "predict, 200 rows"),
+    ("MOST_ANSWERS", &["16", "0", "8", "32", "64"], "predict, categories"),
+    ("MOST_ANSWERS", &["16", "0", "8", "32", "64"], "predict, many categories"),
     ("TEAMS_FROM", &["16384", "0", "65536", "1000000"], "explain"),
     ("TEAMS_FROM", &["16384", "0", "1000"], "explain, few columns"),
     ("INTEGERS_UP_TO", &["4096", "256", "1024", "16384"], "encode"),
@@ -96,12 +98,14 @@ fn workload(name: &str) -> Box<dyn Fn()> {
             std::hint::black_box(Dataset::from_dense(x.view(), &runtime).expect("finite"));
         });
     }
-    if let Some(n_rows) = match name {
-        "predict" => Some(20_000),
-        "predict, 200 rows" => Some(200),
+    if let Some((n_rows, n_categories)) = match name {
+        "predict" => Some((20_000, 0)),
+        "predict, 200 rows" => Some((200, 0)),
+        "predict, categories" => Some((20_000, 40)),
+        "predict, many categories" => Some((20_000, 1000)),
         _ => None,
     } {
-        return prediction(n_rows);
+        return prediction(n_rows, n_categories);
     }
     match name {
         "explain" => return explanation(&Csc::random(4000, 4000, 0.01, 1), 16),
@@ -116,12 +120,18 @@ fn workload(name: &str) -> Box<dyn Fn()> {
     })
 }
 
-/// The first prediction of 50 trees for so many rows.
-fn prediction(n_rows: usize) -> Box<dyn Fn()> {
+/// The first prediction of 50 trees for so many rows. The first of 30 columns has categories, if there are any.
+fn prediction(n_rows: usize, n_categories: u32) -> Box<dyn Fn()> {
     let runtime = Runtime::new(1, &NEVER);
     let mut random = Random::new(1);
-    let x = Array2::from_shape_fn((20_000, 30), |_| random.uniform());
-    let data = Dataset::from_dense(x.view(), &runtime).expect("finite");
+    let mut x = Array2::from_shape_fn((20_000, 30), |_| random.uniform());
+    let mut categories = vec![0; 30];
+    categories[0] = n_categories;
+    if n_categories > 0 {
+        x.column_mut(0).mapv_inplace(|value| (value * n_categories as f32).floor());
+    }
+    let encoding = Encoding { ordinals: Ordinals::Ranks, n_categories: Some(&categories) };
+    let data = x.view().encode(&encoding, &runtime).expect("finite");
     let target = random_classes(20_000, 2, 2).expect("classes");
     let params = TreeParams { max_features: MaxFeatures::Sqrt, ..TreeParams::new(CriterionKind::Gini) };
     let params = params.check(20_000, 30).expect("valid");

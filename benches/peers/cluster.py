@@ -20,6 +20,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -105,22 +106,26 @@ def compare_speed(arguments: argparse.Namespace) -> None:
 
 
 def count_bytes(X: np.ndarray, y: np.ndarray, arguments: argparse.Namespace) -> None:
-    """Print what goes to a worker: the files of its host, and its tasks."""
-    from spinney._cluster import host_cache
-    from spinney._cluster.task import Parcel, make_job
+    """Print what goes to a worker: the job once, with the data or the path of their file."""
+    from spinney._cluster.growth import use_workers
+    from spinney._cluster.pool import PoolWorkers
+
+    sizes = []
+
+    class Weighing(PoolWorkers):
+        def share(self, job: Any) -> str:
+            sizes.append(len(pickle.dumps(job)))
+            return super().share(job)
 
     forest = RandomForestClassifier(arguments.trees, random_state=0)
     dataset = Dataset(X)
-    data = host_cache.add(dataset.list_chunks(1))
-    size = (host_cache.get_directory() / data).stat().st_size
-    _, task, draws = forest._read_data(forest._check_params(), dataset, y, None)
-    job = make_job(Parcel(data, size), task, draws)
-    message = len(pickle.dumps((job, 0, 1)))
-    print(f"{'file of the data set':42}{size:10,} bytes")
-    print(f"{'file of targets and weights':42}{job.arrays.n_bytes:10,} bytes")
-    print(f"{'a task':42}{message:10,} bytes")
-    everything = job.arrays.n_bytes + message * arguments.trees
-    print(f"{'both, if one worker grew tree by tree':42}{everything:10,} bytes", flush=True)
+    with tempfile.TemporaryDirectory() as directory, ThreadPoolExecutor(2) as pool:
+        for data in (dataset, dataset):
+            with use_workers(Weighing(pool, 2, directory)):
+                forest.fit(data, y)
+            dataset.save(Path(directory) / "data")
+    print(f"{'a job with its data':42}{sizes[0]:10,} bytes")
+    print(f"{'a job of data that have a file':42}{sizes[1]:10,} bytes", flush=True)
 
 
 class Killer(threading.Thread):

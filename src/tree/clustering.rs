@@ -32,6 +32,8 @@ pub(super) struct Clustering<F> {
 #[derive(Clone)]
 struct Below {
     n_leaves: u32,
+    /// Whether the split is a cluster of its own.
+    is_alone: bool,
     costs: Costs,
 }
 
@@ -45,13 +47,16 @@ pub(super) struct Chosen {
 
 impl<F: Fn(u32) -> Option<[u32; 2]>> Clustering<F> {
     /// Finds the best clusters of the splits whose numbers are below `n_numbers`; the children of a
-    /// split that are splits have greater ones. O(splits), 68 bytes each.
-    pub fn new(n_numbers: usize, children: F) -> Self {
-        let mut below = vec![Below { n_leaves: 1, costs: [f32::INFINITY; SPLITS + 1] }; n_numbers];
+    /// split that are splits have greater ones. `is_alone` says which splits are clusters of their own. O(splits),
+    /// 72 bytes each.
+    pub fn new(n_numbers: usize, children: F, is_alone: impl Fn(u32) -> bool) -> Self {
+        let mut below = vec![Below { n_leaves: 1, is_alone: false, costs: [f32::INFINITY; SPLITS + 1] }; n_numbers];
         for id in (0..n_numbers).rev() {
             let Some(children) = children(id as u32) else { continue };
             let mut costs = [f32::INFINITY; SPLITS + 1];
+            let is_alone = is_alone(id as u32);
             let [of_left, of_right] = children.map(|child| options(&below, child));
+            let [of_left, of_right] = if is_alone { [&of_left[..1], &of_right[..1]] } else { [of_left, of_right] };
             for (n_left, left) in of_left.iter().enumerate() {
                 for (cost, right) in costs[n_left + 1..].iter_mut().zip(of_right) {
                     *cost = cost.min(left + right);
@@ -60,7 +65,7 @@ impl<F: Fn(u32) -> Option<[u32; 2]>> Clustering<F> {
             let n_leaves =
                 children.map(|child| below.get(child as usize).map_or(1, |below| below.n_leaves)).iter().sum();
             costs[0] = least(&costs) + n_leaves as f32 + per_cluster();
-            below[id] = Below { n_leaves, costs };
+            below[id] = Below { n_leaves, is_alone, costs };
         }
         Self { children, below }
     }
@@ -69,7 +74,8 @@ impl<F: Fn(u32) -> Option<[u32; 2]>> Clustering<F> {
     pub fn choose(&self, top: u32, chosen: &mut Chosen) {
         chosen.splits.clear();
         chosen.exits.clear();
-        let costs = &options(&self.below, top)[1..];
+        // Of a split alone, costs of more splits than one are infinite.
+        let costs = &self.below[top as usize].costs[1..];
         let least = least(costs);
         let n_splits = 1 + costs.iter().position(|&cost| cost == least).unwrap_or(0);
         self.add(top, n_splits, 0, chosen);
@@ -95,10 +101,11 @@ impl<F: Fn(u32) -> Option<[u32; 2]>> Clustering<F> {
     }
 }
 
-/// The costs below a child, by the number of splits; a leaf costs nothing, and has no splits.
+/// The costs below a child, by the number of splits that a cluster above takes; a leaf costs nothing, and has no
+/// splits.
 fn options(below: &[Below], child: u32) -> &[f32] {
-    below.get(child as usize).map_or(&[0.0], |Below { n_leaves, costs }| {
-        let n_splits = *n_leaves as usize - 1;
+    below.get(child as usize).map_or(&[0.0], |Below { n_leaves, is_alone, costs }| {
+        let n_splits = if *is_alone { 0 } else { *n_leaves as usize - 1 };
         &costs[..=n_splits.min(SPLITS)]
     })
 }
@@ -121,15 +128,17 @@ mod tests {
 
     /// The least cost of all ways to divide the splits from `at` on into clusters, `room` being how
     /// many splits the cluster above can still take. Returns a cost by how many it took.
-    fn by_trying(children: &[[u32; 2]], at: u32, room: usize) -> Vec<(usize, f32)> {
+    fn by_trying(children: &[[u32; 2]], alone: &[bool], at: u32, room: usize) -> Vec<(usize, f32)> {
         if at & AT_LEAF != 0 {
             return vec![(0, 0.0)];
         }
+        let is_alone = alone[at as usize];
         let taking = |room: usize| {
             let mut found = Vec::new();
             let [left, right] = children[at as usize];
-            for (n_left, left) in by_trying(children, left, room - 1) {
-                for (n_right, right) in by_trying(children, right, room - 1 - n_left) {
+            let room = if is_alone { 1 } else { room };
+            for (n_left, left) in by_trying(children, alone, left, room - 1) {
+                for (n_right, right) in by_trying(children, alone, right, room - 1 - n_left) {
                     found.push((1 + n_left + n_right, left + right));
                 }
             }
@@ -137,7 +146,7 @@ mod tests {
         };
         let least = taking(SPLITS).iter().map(|&(_, cost)| cost).fold(f32::INFINITY, f32::min);
         let mut found = vec![(0, least + n_leaves(children, at) as f32 + per_cluster())];
-        if room > 0 {
+        if room > 0 && !is_alone {
             found.extend(taking(room));
         }
         found
@@ -146,7 +155,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
         #[test]
-        fn clusters_cost_least(n_splits in 1..20usize, seed: u64) {
+        fn clusters_cost_least(n_splits in 1..20usize, n_alone in prop::sample::select(vec![0, 1, 2]), seed: u64) {
             // Each split is put in the place of a leaf drawn at random.
             let draws = NodeKey::root(seed, 0).bootstrap();
             let mut children = vec![[AT_LEAF; 2]];
@@ -157,8 +166,10 @@ mod tests {
                 children.push([AT_LEAF; 2]);
                 open.extend([(id, 0), (id, 1)]);
             }
-            let expected = by_trying(&children, 0, 0)[0].1;
-            let clustering = Clustering::new(n_splits, |id| children.get(id as usize).copied());
+            let alone: Vec<bool> = (0..n_splits).map(|id| draws.below(4, 1000 + id as u64) < n_alone).collect();
+            let expected = by_trying(&children, &alone, 0, 0)[0].1;
+            let children_of = |id: u32| children.get(id as usize).copied();
+            let clustering = Clustering::new(n_splits, children_of, |id| alone[id as usize]);
             prop_assert_eq!(clustering.below[0].costs[0], expected);
             let mut seen = vec![0; n_splits];
             let (mut cost, mut waiting, mut chosen) = (0.0, vec![0], Chosen::default());
@@ -166,6 +177,7 @@ mod tests {
                 clustering.choose(top, &mut chosen);
                 prop_assert!(chosen.splits.len() <= SPLITS && chosen.exits.len() == chosen.splits.len() + 1);
                 chosen.splits.iter().for_each(|&split| seen[split as usize] += 1);
+                prop_assert!(chosen.splits.len() == 1 || chosen.splits.iter().all(|&split| !alone[split as usize]));
                 cost += n_leaves(&children, top) as f32 + per_cluster();
                 waiting.extend(chosen.exits.iter().map(|&(exit, _)| exit).filter(|exit| exit & AT_LEAF == 0));
             }

@@ -11,9 +11,12 @@
 //! the least number in single precision above the threshold. For a value that was rounded up to
 //! single precision this decides as the threshold does, unless the value is equal to the cut.
 
+use super::category_bits::{Alone, Answers, SetSplit, Test, tests};
 use super::clustering::{Chosen, Clustering, SPLITS};
 use super::flagged::{Flagged, narrow};
 use super::position::AT_LEAF;
+use super::sets::SetView;
+use crate::tuning::tuned;
 
 /// The most exits of a cluster, and the numbers that are read for each.
 pub(super) const LANES: usize = SPLITS + 1;
@@ -21,14 +24,25 @@ pub(super) const LANES: usize = SPLITS + 1;
 pub(super) const MAX_FEATURES: usize = 128;
 /// In a feature: missing values go right.
 const MISSING_RIGHT: u8 = 1 << 7;
+/// In the mask of an exit, which has a bit for each split: the cut of the same place is bits (`category_bits`).
+pub(super) const BITS: u16 = 1 << SPLITS;
+/// In a feature with [`BITS`]: the split is alone, and its cut is its number among such splits.
+const ALONE: u8 = MISSING_RIGHT;
+tuned! {
+    /// The most cells of a row that a tree may add for features of many categories: each costs a look-up per row
+    /// and four bytes per category (bench `sweep`).
+    fn most_answers() -> usize = 16;
+}
 
 /// A split of a tree that is to be clustered. Its children are splits by their numbers, or leaves
 /// by theirs, with [`AT_LEAF`].
 #[derive(Debug, Clone, Copy)]
-pub struct ClusterSplit {
+pub struct ClusterSplit<'a> {
     pub feature: u32,
     pub threshold: f64,
     pub missing_go_left: bool,
+    /// Of a split on a categorical feature, which has no threshold.
+    pub set: Option<SetView<'a>>,
     pub children: [u32; 2],
 }
 
@@ -41,7 +55,11 @@ pub struct ClusterSplit {
 pub struct Clusters {
     /// The first cluster, or a leaf with [`AT_LEAF`].
     root: u32,
-    n_features: usize,
+    /// Cells of a row: one for each feature, and one for each of `answers`.
+    n_cells: usize,
+    has_categories: bool,
+    answers: Vec<Answers>,
+    alone: Alone,
     splits: Splits,
     exits: Exits,
 }
@@ -49,11 +67,11 @@ pub struct Clusters {
 /// The splits of clusters, and where their exits lie.
 #[derive(Debug)]
 struct Splits {
-    /// The cuts of the splits; NaN where no value goes right.
+    /// The cuts of the splits; NaN where no value goes right. Of a categorical feature, bits.
     cuts: Box<[f32]>,
-    /// The features of the splits, with [`MISSING_RIGHT`].
+    /// The cells of the splits, with [`MISSING_RIGHT`].
     features: Box<[u8]>,
-    /// For each exit, the splits whose left side it lies on: none for the last exit alone.
+    /// For each exit, the splits whose left side it lies on: none for the last exit alone. With [`BITS`].
     left_of: Box<[u16]>,
 }
 
@@ -73,20 +91,37 @@ pub(super) struct Cluster<'a, E> {
     pub exits: &'a [E; LANES],
 }
 
+impl<E> Cluster<'_, E> {
+    /// The number of the split, if the cluster has one only, whose set is to be looked up.
+    #[inline]
+    pub(super) fn alone(&self) -> Option<usize> {
+        (self.left_of[0] & BITS != 0 && self.features[0] == ALONE).then(|| self.cuts[0].to_bits() as usize)
+    }
+}
+
 impl Clusters {
     /// Clusters the tree of the split or leaf `root`. `split` has the splits by their numbers,
     /// which are below `n_numbers`; the children of a split that are splits have greater ones.
-    /// Returns nothing if there are too many features. O(splits).
-    pub fn new(
+    /// `n_categories` has the number of each feature, or nothing if all are numeric. Returns nothing
+    /// if there are too many features. O(splits), and O(categories) for each split on a categorical feature.
+    pub fn new<'a>(
         n_features: usize,
+        n_categories: &[u32],
         n_numbers: usize,
         root: u32,
-        split: impl Fn(u32) -> Option<ClusterSplit>,
+        split: impl Fn(u32) -> Option<ClusterSplit<'a>>,
     ) -> Option<Self> {
         if n_features > MAX_FEATURES {
             return None;
         }
-        let clustering = Clustering::new(n_numbers, |id| split(id).map(|split| split.children));
+        let mut n_splits = vec![0; n_features];
+        for split in (0..n_numbers as u32).filter_map(&split).filter(|split| split.set.is_some()) {
+            n_splits[split.feature as usize] += 1;
+        }
+        let tests = tests(n_categories, &n_splits, most_answers().min(MAX_FEATURES - n_features));
+        let (mut answers, mut alone, mut are_bits) = (Vec::new(), Alone::default(), Vec::new());
+        let is_alone = |id: u32| split(id).is_some_and(|split| matches!(tests[split.feature as usize], Test::Alone(_)));
+        let clustering = Clustering::new(n_numbers, |id| split(id).map(|split| split.children), is_alone);
         let mut chosen = Chosen::default();
         let (mut cuts, mut features) = (Vec::new(), Vec::new());
         let (mut left_of, mut exits) = (Vec::<u16>::new(), Vec::<u32>::new());
@@ -101,13 +136,31 @@ impl Clusters {
                 exits[from] = first as u32;
             }
             clustering.choose(top, &mut chosen);
-            for split in chosen.splits.iter().filter_map(|&id| split(id)) {
-                cuts.push(least_above(split.threshold));
-                features.push(split.feature as u8 | if split.missing_go_left { 0 } else { MISSING_RIGHT });
+            for ClusterSplit { feature, threshold, missing_go_left, set, .. } in
+                chosen.splits.iter().filter_map(|&id| split(id))
+            {
+                let Some(set) = set else {
+                    cuts.push(least_above(threshold));
+                    features.push(feature as u8 | if missing_go_left { 0 } else { MISSING_RIGHT });
+                    continue;
+                };
+                let (set, n_categories) = (SetSplit { set, missing_go_left }, n_categories[feature as usize]);
+                let (cell, bits) = match tests[feature as usize] {
+                    Test::Cut | Test::Bit => (feature as u8, set.bits(n_categories)),
+                    Test::Answers(place) => {
+                        let (at, bit) = Answers::add(&mut answers, place, set, n_categories);
+                        ((n_features + at) as u8, bit)
+                    }
+                    Test::Alone(place) => (ALONE, alone.add(place, set, n_categories) as u32),
+                };
+                are_bits.push(cuts.len());
+                cuts.push(f32::from_bits(bits));
+                features.push(cell);
             }
             cuts.push(f32::NAN);
             features.push(0);
             left_of.extend(chosen.exits.iter().map(|&(_, mask)| mask));
+            are_bits.drain(..).for_each(|place| left_of[place] |= BITS);
             exits.extend(chosen.exits.iter().map(|&(child, _)| child));
             waiting.extend(
                 (first..)
@@ -122,7 +175,8 @@ impl Clusters {
         let root = if root & AT_LEAF == 0 { 0 } else { root };
         let splits = Splits { cuts: cuts.into(), features: features.into(), left_of: left_of.into() };
         let exits = narrow(&exits).map_or_else(|| Exits::U32(exits.into()), Exits::U16);
-        Some(Self { root, n_features, splits, exits })
+        let (n_cells, has_categories) = (n_features + answers.len(), !n_categories.is_empty());
+        Some(Self { root, n_cells, has_categories, answers, alone, splits, exits })
     }
 
     /// The first cluster, or a leaf with [`AT_LEAF`].
@@ -131,8 +185,22 @@ impl Clusters {
         self.root
     }
 
-    pub(super) fn n_features(&self) -> usize {
-        self.n_features
+    pub(super) fn n_cells(&self) -> usize {
+        self.n_cells
+    }
+
+    pub(super) fn has_categories(&self) -> bool {
+        self.has_categories
+    }
+
+    /// The sets of clusters that [are alone](Cluster::alone).
+    pub(super) fn alone(&self) -> &Alone {
+        &self.alone
+    }
+
+    /// What the cells behind those of the features are made of.
+    pub(super) fn answers(&self) -> &[Answers] {
+        &self.answers
     }
 
     pub(super) fn exits(&self) -> &Exits {
@@ -167,7 +235,13 @@ impl Clusters {
             Exits::U16(exits) => size_of_val(&exits[..]),
             Exits::U32(exits) => size_of_val(&exits[..]),
         };
-        size_of_val(&cuts[..]) + size_of_val(&features[..]) + size_of_val(&left_of[..]) + exits
+        let answers: usize = self.answers.iter().map(Answers::n_bytes).sum();
+        size_of_val(&cuts[..])
+            + size_of_val(&features[..])
+            + size_of_val(&left_of[..])
+            + exits
+            + answers
+            + self.alone.n_bytes()
     }
 }
 

@@ -10,6 +10,7 @@
 //! without categorical features holds no sets.
 
 pub(crate) mod builder;
+mod category_bits;
 mod clustering;
 mod clusters;
 mod flagged;

@@ -288,6 +288,10 @@ impl Walk for PackedTree {
         self.splits.len() + 1
     }
 
+    fn n_categories(&self) -> &[u32] {
+        &self.n_categories
+    }
+
     fn leaf_ids(&self) -> Option<Vec<u32>> {
         let mut ids = Vec::with_capacity(self.n_leaves());
         let mut pending = vec![self.root()];
@@ -304,14 +308,12 @@ impl Walk for PackedTree {
 
     fn clusters(&self, n_rows: usize) -> Option<&Clusters> {
         self.clusters.for_batch(self.splits.len(), n_rows, || {
-            if !self.n_categories.is_empty() {
-                return None;
-            }
             // In preorder, children come after their parents.
-            Clusters::new(self.n_features, self.splits.len(), self.root(), |id| {
+            Clusters::new(self.n_features, &self.n_categories, self.splits.len(), self.root(), |id| {
                 self.splits.get(id as usize).map(|split| clusters::ClusterSplit {
                     feature: split.feature(),
                     threshold: split.threshold(),
+                    set: split.threshold().is_nan().then(|| SetView::at(&self.sets, split.set())),
                     missing_go_left: split.missing_go_left(),
                     children: split.children,
                 })

@@ -1,5 +1,6 @@
 //! Rows in single precision, each on cache lines of its own.
 
+use super::category_bits::{Answers, FEW, bit, entry};
 use crate::data::rows::CellRows;
 use crate::error::Result;
 use crate::memory;
@@ -20,23 +21,26 @@ pub(super) struct Pages {
     per_row: usize,
     n_rows: usize,
     is_exact: bool,
+    /// For each feature of many categories, the entries of all rows.
+    entries: Vec<Vec<u32>>,
 }
 
 impl Pages {
-    /// The number of pages of a row with `n_features` values: 1, 2, 4 or 8.
-    pub fn per_row(n_features: usize) -> usize {
-        n_features.div_ceil(PAGE).max(1).next_power_of_two()
+    /// The number of pages of a row with `n_cells` cells: 1, 2, 4 or 8.
+    pub fn pages_of(n_cells: usize) -> usize {
+        n_cells.div_ceil(PAGE).max(1).next_power_of_two()
     }
 
-    /// The bytes of a row with `n_features` values.
-    pub fn row_bytes(n_features: usize) -> usize {
-        Self::per_row(n_features) * size_of::<Page>()
+    /// The bytes of a row with `n_cells` cells.
+    pub fn row_bytes(n_cells: usize) -> usize {
+        Self::pages_of(n_cells) * size_of::<Page>()
     }
 
-    /// Copies the rows of which the values begin at `starts`, rounded up.
-    pub fn copy(&mut self, cells: &CellRows<'_>, starts: &[usize]) -> Result<()> {
+    /// Copies the rows of which the values begin at `starts`, rounded up. Features of few categories become bits
+    /// (`category_bits`). A row has room for `n_cells` cells.
+    pub fn copy(&mut self, cells: &CellRows<'_>, starts: &[usize], n_cells: usize, n_categories: &[u32]) -> Result<()> {
         let width = cells.width();
-        self.per_row = Self::per_row(width);
+        self.per_row = Self::pages_of(n_cells);
         self.n_rows = starts.len();
         let n_pages = self.per_row * starts.len();
         if self.cells.len() < n_pages {
@@ -49,7 +53,43 @@ impl Pages {
                 CellRows::F64(all) => fill(row, &all.cells[start..start + width], rounded_up),
             };
         }
+        self.entries.clear();
+        for (feature, &n_categories) in (0..).zip(n_categories).filter(|&(_, &n)| n > 0) {
+            let values = starts.iter().map(|&start| cells.value(start, feature));
+            if n_categories <= FEW {
+                values.enumerate().for_each(|(row, value)| self.set(row, feature as usize, bit(value, n_categories)));
+            } else {
+                self.entries.push(values.map(|value| entry(value, n_categories)).collect());
+            }
+        }
         Ok(())
+    }
+
+    /// Sets the cells from number `first` on to the answers of a tree.
+    pub fn answer(&mut self, first: usize, answers: &[Answers]) {
+        let entries = std::mem::take(&mut self.entries);
+        for (cell, answers) in (first..).zip(answers) {
+            for (row, &entry) in entries[answers.place].iter().enumerate() {
+                self.set(row, cell, answers.cell(entry));
+            }
+        }
+        self.entries = entries;
+    }
+
+    /// The entry of a row for a feature of many categories, by its place among these.
+    #[inline]
+    pub fn entry(&self, row: usize, place: usize) -> u32 {
+        self.entries[place][row]
+    }
+
+    #[inline]
+    fn set(&mut self, row: usize, cell: usize, value: f32) {
+        self.cells[row * self.per_row + cell / PAGE].0[cell % PAGE] = value;
+    }
+
+    /// The number of pages of a row.
+    pub fn per_row(&self) -> usize {
+        self.per_row
     }
 
     pub fn n_rows(&self) -> usize {

@@ -52,7 +52,7 @@ impl RowDescent {
     /// Sends all rows, at most [`MAX_ROWS`], through a tree with as many features. O(rows * depth).
     /// Panics unless it [is possible](is_possible).
     pub fn run(&mut self, clusters: &Clusters, rows: &Pages) {
-        assert!(is_possible(clusters.n_features()) && rows.n_rows() <= MAX_ROWS, "clusters cannot be used");
+        assert!(is_possible(clusters.n_cells()) && rows.n_rows() <= MAX_ROWS, "clusters cannot be used");
         #[cfg(target_arch = "x86_64")]
         avx512::run(self, clusters, rows);
     }
@@ -76,7 +76,7 @@ mod avx512 {
     #[allow(clippy::wildcard_imports, reason = "names of instructions")]
     use std::arch::x86_64::*;
 
-    use super::super::clusters::{Cluster, Clusters, Exits, LANES};
+    use super::super::clusters::{BITS, Cluster, Clusters, Exits, LANES};
     use super::super::flagged::Flagged;
     use super::super::pages::{PAGE, Page, Pages};
     use super::super::position::AT_LEAF;
@@ -104,8 +104,9 @@ mod avx512 {
 
     /// The caller has checked that this is supported, and that rows have the features of the tree.
     pub fn run(descent: &mut RowDescent, clusters: &Clusters, rows: &Pages) {
-        let (n_rows, per_row) = (rows.n_rows(), Pages::per_row(clusters.n_features()));
-        assert!(n_rows * per_row <= rows.pages().len(), "rows are shorter than the tree wants");
+        let (n_rows, per_row) = (rows.n_rows(), rows.per_row());
+        assert!(Pages::pages_of(clusters.n_cells()) <= per_row, "rows are shorter than the tree wants");
+        assert!(n_rows * per_row <= rows.pages().len(), "rows have their pages");
         descent.leaves.clear();
         descent.doubtful.clear();
         descent.leaves.resize(n_rows, clusters.root() & !AT_LEAF);
@@ -126,19 +127,26 @@ mod avx512 {
 
     /// Sends the rows in the one list that is pending to their leaves.
     fn run_with<E: Flagged>(descent: &mut RowDescent, clusters: &Clusters, exits: &[E], rows: &Pages) {
-        let pages = rows.pages();
         // SAFETY: the features are supported. There is a page for each of the features of each row,
         // there is room for the lists, and the exits are those of the clusters.
         unsafe {
-            match (Pages::per_row(clusters.n_features()), rows.is_exact()) {
-                (1, true) => divide::<1, false, E>(descent, clusters, exits, pages),
-                (1, false) => divide::<1, true, E>(descent, clusters, exits, pages),
-                (2, true) => divide::<2, false, E>(descent, clusters, exits, pages),
-                (2, false) => divide::<2, true, E>(descent, clusters, exits, pages),
-                (4, true) => divide::<4, false, E>(descent, clusters, exits, pages),
-                (4, false) => divide::<4, true, E>(descent, clusters, exits, pages),
-                (_, true) => divide::<8, false, E>(descent, clusters, exits, pages),
-                (_, false) => divide::<8, true, E>(descent, clusters, exits, pages),
+            match (rows.per_row(), rows.is_exact(), clusters.has_categories()) {
+                (1, true, false) => divide::<1, false, false, E>(descent, clusters, exits, rows),
+                (1, false, false) => divide::<1, true, false, E>(descent, clusters, exits, rows),
+                (2, true, false) => divide::<2, false, false, E>(descent, clusters, exits, rows),
+                (2, false, false) => divide::<2, true, false, E>(descent, clusters, exits, rows),
+                (4, true, false) => divide::<4, false, false, E>(descent, clusters, exits, rows),
+                (4, false, false) => divide::<4, true, false, E>(descent, clusters, exits, rows),
+                (_, true, false) => divide::<8, false, false, E>(descent, clusters, exits, rows),
+                (_, false, false) => divide::<8, true, false, E>(descent, clusters, exits, rows),
+                (1, true, true) => divide::<1, false, true, E>(descent, clusters, exits, rows),
+                (1, false, true) => divide::<1, true, true, E>(descent, clusters, exits, rows),
+                (2, true, true) => divide::<2, false, true, E>(descent, clusters, exits, rows),
+                (2, false, true) => divide::<2, true, true, E>(descent, clusters, exits, rows),
+                (4, true, true) => divide::<4, false, true, E>(descent, clusters, exits, rows),
+                (4, false, true) => divide::<4, true, true, E>(descent, clusters, exits, rows),
+                (_, true, true) => divide::<8, false, true, E>(descent, clusters, exits, rows),
+                (_, false, true) => divide::<8, true, true, E>(descent, clusters, exits, rows),
             }
         }
         descent.leaves.iter_mut().for_each(|leaf| *leaf &= !E::FLAG);
@@ -151,6 +159,8 @@ mod avx512 {
         odd: __mmask16,
         far: __mmask16,
         missing_right: __mmask16,
+        /// Lanes whose cuts are bits.
+        bits: __mmask16,
         cuts: __m512,
         /// In 32 bits each, as the compiler knows no short way from a mask to lanes of 16.
         left_of: __m512i,
@@ -158,7 +168,7 @@ mod avx512 {
 
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi2,bmi1,popcnt")]
-    fn load<const PAGES: usize, E>(cluster: &Cluster<'_, E>) -> Loaded {
+    fn load<const PAGES: usize, const CATEGORIES: bool, E>(cluster: &Cluster<'_, E>) -> Loaded {
         // SAFETY: each of these has 16 items.
         let (features, cuts, left_of) = unsafe {
             (
@@ -167,15 +177,16 @@ mod avx512 {
                 _mm256_loadu_si256(cluster.left_of.as_ptr().cast()),
             )
         };
-        let lanes = _mm512_cvtepu8_epi32(features);
+        let (lanes, left_of) = (_mm512_cvtepu8_epi32(features), _mm512_cvtepu16_epi32(left_of));
         let has_bit = |bit: i32| _mm512_test_epi32_mask(lanes, _mm512_set1_epi32(bit));
         Loaded {
             lanes,
             odd: if PAGES > 2 { has_bit(2 * PAGE as i32) } else { 0 },
             far: if PAGES > 4 { has_bit(4 * PAGE as i32) } else { 0 },
             missing_right: _mm_movepi8_mask(features),
+            bits: if CATEGORIES { _mm512_test_epi32_mask(left_of, _mm512_set1_epi32(BITS.into())) } else { 0 },
             cuts,
-            left_of: _mm512_cvtepu16_epi32(left_of),
+            left_of,
         }
     }
 
@@ -188,7 +199,10 @@ mod avx512 {
     /// The row must have `PAGES` pages.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi2,bmi1,popcnt")]
-    unsafe fn exit<const PAGES: usize, const CHECKED: bool>(cluster: &Loaded, row: *const Page) -> (usize, bool) {
+    unsafe fn exit<const PAGES: usize, const CHECKED: bool, const CATEGORIES: bool>(
+        cluster: &Loaded,
+        row: *const Page,
+    ) -> (usize, bool) {
         debug_assert!(row.is_aligned(), "a row begins with a page");
         // SAFETY: the caller promises `PAGES` pages.
         let page = |at: usize| unsafe { _mm512_load_ps(row.add(at).cast()) };
@@ -204,12 +218,23 @@ mod avx512 {
         let mut is_doubtful = false;
         if CHECKED {
             right |= _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(values, values) & cluster.missing_right;
-            is_doubtful = _mm512_cmp_ps_mask::<_CMP_EQ_OQ>(values, cluster.cuts) != 0;
+            is_doubtful = _mm512_cmp_ps_mask::<_CMP_EQ_OQ>(values, cluster.cuts) & !cluster.bits != 0;
+        }
+        if CATEGORIES {
+            let has_bit = _mm512_test_epi32_mask(_mm512_castps_si512(values), _mm512_castps_si512(cluster.cuts));
+            // Without the lane behind the last split of the largest cluster, whose bit in the masks is taken.
+            right = (right & !cluster.bits | has_bit & cluster.bits) & !BITS;
         }
         // The last exit is on the left side of no split, so one is found.
         let open = _mm512_testn_epi32_mask(_mm512_set1_epi32(right.into()), cluster.left_of);
         debug_assert_ne!(open, 0, "a row takes an exit");
         (u32::from(open).trailing_zeros() as usize, is_doubtful)
+    }
+
+    /// Whether a row goes right at a split that is a cluster of its own.
+    #[inline]
+    fn goes_right(clusters: &Clusters, split: usize, rows: &Pages, row: usize) -> bool {
+        clusters.alone().goes_right(split, |place| rows.entry(row, place))
     }
 
     /// Divides the lists that are pending until all rows have come to leaves.
@@ -220,12 +245,13 @@ mod avx512 {
     /// side of the ids, and the exits, must have [`IDS`] items more than there are rows.
     /// `following` must be the exits of the clusters.
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi2,bmi1,popcnt")]
-    unsafe fn divide<const PAGES: usize, const CHECKED: bool, E: Flagged>(
+    unsafe fn divide<const PAGES: usize, const CHECKED: bool, const CATEGORIES: bool, E: Flagged>(
         descent: &mut RowDescent,
         clusters: &Clusters,
         following: &[E],
-        pages: &[Page],
+        rows: &Pages,
     ) {
+        let pages = rows.pages();
         let RowDescent { leaves, doubtful, ids: [first, second], exits, pending } = descent;
         // What the checks of debug builds compare with.
         let (n_rows, n_ids, n_exits) = (leaves.len(), first.len().min(second.len()), exits.len());
@@ -243,19 +269,23 @@ mod avx512 {
                 unsafe {
                     let ids = std::slice::from_raw_parts(ids, len);
                     debug_assert!(ids.iter().all(|&row| is_a_row(row.into())), "lists are of rows");
-                    go_on::<PAGES, CHECKED, E>(clusters, following, cluster, ids, pages, leaves, doubtful);
+                    go_on::<PAGES, CHECKED, CATEGORIES, E>(clusters, following, cluster, ids, rows, leaves, doubtful);
                 }
                 continue;
             }
             // SAFETY: only clusters are pending.
             let cluster = unsafe { clusters.cluster(following, cluster) };
-            let loaded = load::<PAGES, E>(&cluster);
+            let loaded = load::<PAGES, CATEGORIES, E>(&cluster);
+            let alone = if CATEGORIES { cluster.alone() } else { None };
             for at in 0..len {
                 // SAFETY: as above; an exit is below `LANES`.
                 unsafe {
                     let row = usize::from(*ids.add(at));
                     debug_assert!(is_a_row(row), "lists are of rows");
-                    let (exit, is_doubtful) = exit::<PAGES, CHECKED>(&loaded, pages.add(row * PAGES));
+                    let (exit, is_doubtful) = match alone {
+                        Some(split) => (usize::from(goes_right(clusters, split, rows, row)), false),
+                        None => exit::<PAGES, CHECKED, CATEGORIES>(&loaded, pages.add(row * PAGES)),
+                    };
                     debug_assert!(exit < LANES, "a cluster has at most `LANES` exits");
                     *exits.add(at) = exit as u8;
                     *leaves.add(row) = (*cluster.exits.get_unchecked(exit)).into();
@@ -305,19 +335,20 @@ mod avx512 {
     /// of the clusters.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi2,bmi1,popcnt")]
-    unsafe fn go_on<const PAGES: usize, const CHECKED: bool, E: Flagged>(
+    unsafe fn go_on<const PAGES: usize, const CHECKED: bool, const CATEGORIES: bool, E: Flagged>(
         clusters: &Clusters,
         following: &[E],
         cluster: u32,
-        rows: &[u16],
-        pages: *const Page,
+        ids: &[u16],
+        rows: &Pages,
         leaves: *mut u32,
         doubtful: &mut Vec<u16>,
     ) {
-        debug_assert!(rows.len() <= MAX_FEW);
+        debug_assert!(ids.len() <= MAX_FEW);
+        let pages = rows.pages().as_ptr();
         let mut places = [cluster; MAX_FEW];
         let mut open: [u8; MAX_FEW] = std::array::from_fn(|at| at as u8);
-        let mut n_open = rows.len();
+        let mut n_open = ids.len();
         while n_open > 0 {
             let mut n_left = 0;
             for at in 0..n_open {
@@ -326,13 +357,19 @@ mod avx512 {
                 // pages.
                 let (next, is_doubtful) = unsafe {
                     let cluster = clusters.cluster(following, places[which]);
-                    let row = pages.add(usize::from(rows[which]) * PAGES);
-                    let (exit, is_doubtful) = exit::<PAGES, CHECKED>(&load::<PAGES, E>(&cluster), row);
+                    let row = usize::from(ids[which]);
+                    let alone = if CATEGORIES { cluster.alone() } else { None };
+                    let (exit, is_doubtful) = if let Some(split) = alone {
+                        (usize::from(goes_right(clusters, split, rows, row)), false)
+                    } else {
+                        let loaded = load::<PAGES, CATEGORIES, E>(&cluster);
+                        exit::<PAGES, CHECKED, CATEGORIES>(&loaded, pages.add(row * PAGES))
+                    };
                     debug_assert!(exit < LANES, "a cluster has at most `LANES` exits");
                     ((*cluster.exits.get_unchecked(exit)).into(), is_doubtful)
                 };
                 if CHECKED && is_doubtful {
-                    doubtful.push(rows[which]);
+                    doubtful.push(ids[which]);
                 }
                 places[which] = next;
                 open[n_left] = which as u8;
@@ -340,7 +377,7 @@ mod avx512 {
             }
             n_open = n_left;
         }
-        for (&row, &leaf) in rows.iter().zip(&places) {
+        for (&row, &leaf) in ids.iter().zip(&places) {
             // SAFETY: the caller promises a leaf for each row.
             unsafe { *leaves.add(usize::from(row)) = leaf };
         }
@@ -358,6 +395,7 @@ mod tests {
     use crate::rng::{Draws, NodeKey};
     use crate::tree::clusters::ClusterSplit;
     use crate::tree::position::AT_LEAF;
+    use crate::tree::sets::CategorySet;
 
     /// Numbers of a few values, some of which single precision does not tell apart.
     fn number(draws: Draws, at: u64) -> f64 {
@@ -370,9 +408,32 @@ mod tests {
         }
     }
 
+    /// Sets of a categorical feature.
+    const SETS: usize = 20;
+
+    /// Sets of features with these numbers of categories, [`SETS`] of each.
+    fn sets(n_categories: &[u32], draws: Draws) -> Vec<CategorySet> {
+        let set = |(at, n): (u64, u32)| {
+            let [left, right] = [0, 1].map(|side| {
+                let is_on = |&code: &u32| draws.below(3, 20_000_000 + at * 1000 + u64::from(code)) == side;
+                (0..n).filter(is_on).collect::<Vec<_>>()
+            });
+            CategorySet::new(&left, &right, draws.below(2, 30_000_000 + at) == 0)
+        };
+        let of_sets = n_categories.iter().flat_map(|&n| [n; SETS]);
+        (0..).zip(of_sets).map(set).collect()
+    }
+
     /// A tree of some shape, of which the right or the left sides may be the heavier ones. The leaves
     /// are numbered from `first_leaf` on.
-    fn tree(n_splits: u64, n_features: u64, skew: u64, first_leaf: u32, draws: Draws) -> (Vec<ClusterSplit>, u32) {
+    fn tree(
+        n_splits: u64,
+        n_features: u64,
+        skew: u64,
+        first_leaf: u32,
+        sets: &[CategorySet],
+        draws: Draws,
+    ) -> (Vec<ClusterSplit<'_>>, u32) {
         let (mut splits, mut n_leaves) = (Vec::new(), first_leaf);
         // Subtrees of this many splits, each with the split and the side it is on.
         let mut pending = vec![(n_splits, None)];
@@ -380,7 +441,7 @@ mod tests {
             let id = splits.len() as u32;
             let at = if size == 0 { n_leaves | AT_LEAF } else { id };
             if let Some((parent, side)) = from {
-                let parent: &mut ClusterSplit = &mut splits[parent as usize];
+                let parent: &mut ClusterSplit<'_> = &mut splits[parent as usize];
                 parent.children[side] = at;
             }
             if size == 0 {
@@ -397,8 +458,13 @@ mod tests {
                     _ => number(draws, 1_000_000 + word),
                 },
                 missing_go_left: draws.below(2, 5 * word + 2) == 0,
+                set: None,
                 children: [0; 2],
             });
+            let split = &mut splits[id as usize];
+            if let Some(sets) = sets.chunks(SETS).nth(split.feature as usize) {
+                split.set = Some(sets[draws.below(sets.len() as u64, 7_000_000 + word) as usize].view());
+            }
             let few = draws.below(size.min(skew), 5 * word + 3);
             let left = if draws.below(2, 5 * word + 4) == 0 { few } else { size - 1 - few };
             pending.push((size - 1 - left, Some((id, 1))));
@@ -411,15 +477,24 @@ mod tests {
     proptest! {
         #[test]
         fn rows_reach_the_leaves_of_a_plain_descent(
-            n_splits in 0..300u64, n_features in 1..=MAX_FEATURES, skew in prop::sample::select(vec![1, 3, 1000]),
-            first_leaf in prop::sample::select(vec![0, 1 << 15]), n_rows in 1..400usize, kind in 0..3u64, seed: u64,
+            n_splits in prop_oneof![0..300u64, 2000..3000u64], n_features in prop_oneof![1..=6usize, 1..=MAX_FEATURES], skew in prop::sample::select(vec![1, 3, 1000]),
+            first_leaf in prop::sample::select(vec![0, 1 << 15]), n_rows in 1..400usize, kind in 0..3u64,
+            categorical in prop::collection::vec(prop::sample::select(vec![1, 2, 7, 29, 30, 31, 200]), 0..4), seed: u64,
         ) {
             if !is_possible(n_features) {
                 return Ok(());
             }
             let draws = NodeKey::root(seed, 0).bootstrap();
-            let (splits, root) = tree(n_splits, n_features as u64, skew, first_leaf, draws);
-            let clusters = Clusters::new(n_features, splits.len(), root, |id| splits.get(id as usize).copied()).unwrap();
+            // The first features are categorical.
+            let categorical = &categorical[..categorical.len().min(n_features)];
+            let mut n_categories = categorical.to_vec();
+            if !categorical.is_empty() {
+                n_categories.resize(n_features, 0);
+            }
+            let sets = sets(categorical, draws);
+            let (splits, root) = tree(n_splits, n_features as u64, skew, first_leaf, &sets, draws);
+            let split = |id: u32| splits.get(id as usize).copied();
+            let clusters = Clusters::new(n_features, &n_categories, splits.len(), root, split).unwrap();
             let x = Array2::from_shape_fn((n_rows, n_features), |(row, feature)| {
                 let at = 2_000_000 + (row * n_features + feature) as u64;
                 match draws.below(if kind == 0 { 30 } else { 1000 }, 10_000_000 + at) {
@@ -427,6 +502,9 @@ mod tests {
                     1 => f64::NEG_INFINITY,
                     2 if kind == 0 => f64::NAN,
                     3 if kind < 2 => -1e300,
+                    _ if feature < categorical.len() => {
+                        draws.below(u64::from(categorical[feature]) + 3, at) as f64 - 1.0
+                    }
                     _ if kind == 2 => f64::from(number(draws, at) as f32),
                     _ => number(draws, at),
                 }
@@ -436,7 +514,11 @@ mod tests {
                 while at & AT_LEAF == 0 {
                     let split = &splits[at as usize];
                     let value = x[[row, split.feature as usize]];
-                    let goes_left = if value.is_nan() { split.missing_go_left } else { value <= split.threshold };
+                    let goes_left = match split.set {
+                        _ if value.is_nan() => split.missing_go_left,
+                        Some(set) => set.goes_left(value),
+                        None => value <= split.threshold,
+                    };
                     at = split.children[usize::from(!goes_left)];
                 }
                 at & !AT_LEAF
@@ -449,7 +531,8 @@ mod tests {
                 let cells = reader.cells().unwrap();
                 let starts: Vec<usize> = (0..n_rows).map(|row| cells.start(row)).collect();
                 let mut pages = Pages::default();
-                pages.copy(&cells, &starts).unwrap();
+                pages.copy(&cells, &starts, clusters.n_cells(), &n_categories).unwrap();
+                pages.answer(n_features, clusters.answers());
                 descent.run(&clusters, &pages);
                 descent.set_doubtful(leaf);
                 descent.leaves().to_vec()

@@ -82,18 +82,20 @@ impl Walk for Tree {
         Self::n_leaves(self)
     }
 
+    fn n_categories(&self) -> &[u32] {
+        Self::n_categories(self)
+    }
+
     fn clusters(&self, n_rows: usize) -> Option<&Clusters> {
         self.clusters.for_batch(self.n_leaves() - 1, n_rows, || {
-            if !self.n_categories().is_empty() {
-                return None;
-            }
             let nodes = self.nodes();
-            Clusters::new(self.n_features(), self.node_count(), self.root(), |id| {
+            Clusters::new(self.n_features(), self.n_categories(), self.node_count(), self.root(), |id| {
                 let node = id as usize;
                 (nodes.children_left.get(node)? != &TREE_LEAF).then(|| ClusterSplit {
                     feature: nodes.feature[node] as u32,
                     threshold: nodes.threshold[node],
                     missing_go_left: nodes.missing_go_to_left[node] != 0,
+                    set: self.category_set(node),
                     children: [nodes.children_left[node], nodes.children_right[node]].map(|child| self.position(child)),
                 })
             })
@@ -407,9 +409,12 @@ fn through_clusters<W: Walk>(
     mut found: impl FnMut(usize, &[u32]),
 ) -> Result<()> {
     let (mut pages, mut descent) = (Pages::default(), RowDescent::default());
-    pages.copy(cells, starts)?;
+    let n_cells = clusters.iter().map(|clusters| clusters.n_cells()).max().unwrap_or(0);
+    let n_categories = trees.first().map_or(&[][..], |tree| tree.n_categories());
+    pages.copy(cells, starts, n_cells, n_categories)?;
     for (at, (tree, clusters)) in trees.iter().zip(clusters).enumerate() {
         runtime.check_interrupt()?;
+        pages.answer(cells.width(), clusters.answers());
         descent.run(clusters, &pages);
         descent.set_doubtful(|row| {
             let mut at = tree.root();

@@ -24,6 +24,9 @@ pub trait Walk: Sync {
 
     /// Number of leaves.
     fn n_leaves(&self) -> usize;
+    /// Number of categories of each feature, 0 for a numeric one; nothing if all are numeric. The same for all trees
+    /// of a forest.
+    fn n_categories(&self) -> &[u32];
     /// The id of each leaf by its number, if they are not the same. O(nodes).
     fn leaf_ids(&self) -> Option<Vec<u32>> {
         None
