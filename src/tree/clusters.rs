@@ -9,11 +9,13 @@
 //!
 //! Cuts are in single precision, and a row goes right if its value is at least the cut: a cut is
 //! the least number in single precision above the threshold. For a value that was rounded up to
-//! single precision this decides as the threshold does, unless the value is equal to the cut.
+//! single precision this decides as the threshold does, unless the value is equal to the cut. Then it is
+//! compared how far value and threshold are below, in places of double precision.
 
 use super::category_bits::{Alone, Answers, SetSplit, Test, tests};
 use super::clustering::{Chosen, Clustering, SPLITS};
 use super::flagged::{Flagged, narrow};
+use super::pages::places_below;
 use super::position::AT_LEAF;
 use super::sets::SetView;
 use crate::tuning::tuned;
@@ -69,6 +71,8 @@ pub struct Clusters {
 struct Splits {
     /// The cuts of the splits; NaN where no value goes right. Of a categorical feature, bits.
     cuts: Box<[f32]>,
+    /// How far thresholds are below the cuts, see [`places_below`]; 0 where that cannot be said.
+    lows: Box<[u32]>,
     /// The cells of the splits, with [`MISSING_RIGHT`].
     features: Box<[u8]>,
     /// For each exit, the splits whose left side it lies on: none for the last exit alone. With [`BITS`].
@@ -86,6 +90,7 @@ pub(super) enum Exits {
 #[derive(Clone, Copy)]
 pub(super) struct Cluster<'a, E> {
     pub cuts: &'a [f32; LANES],
+    pub lows: &'a [u32; LANES],
     pub features: &'a [u8; LANES],
     pub left_of: &'a [u16; LANES],
     pub exits: &'a [E; LANES],
@@ -123,7 +128,7 @@ impl Clusters {
         let is_alone = |id: u32| split(id).is_some_and(|split| matches!(tests[split.feature as usize], Test::Alone(_)));
         let clustering = Clustering::new(n_numbers, |id| split(id).map(|split| split.children), is_alone);
         let mut chosen = Chosen::default();
-        let (mut cuts, mut features) = (Vec::new(), Vec::new());
+        let (mut cuts, mut lows, mut features) = (Vec::new(), Vec::new(), Vec::new());
         let (mut left_of, mut exits) = (Vec::<u16>::new(), Vec::<u32>::new());
         // Splits at which clusters begin, each with the exit that leads to it.
         let mut waiting = Vec::new();
@@ -140,7 +145,9 @@ impl Clusters {
                 chosen.splits.iter().filter_map(|&id| split(id))
             {
                 let Some(set) = set else {
-                    cuts.push(least_above(threshold));
+                    let cut = least_above(threshold);
+                    cuts.push(cut);
+                    lows.push(places_below(threshold, cut).unwrap_or(0));
                     features.push(feature as u8 | if missing_go_left { 0 } else { MISSING_RIGHT });
                     continue;
                 };
@@ -155,9 +162,11 @@ impl Clusters {
                 };
                 are_bits.push(cuts.len());
                 cuts.push(f32::from_bits(bits));
+                lows.push(0);
                 features.push(cell);
             }
             cuts.push(f32::NAN);
+            lows.push(0);
             features.push(0);
             left_of.extend(chosen.exits.iter().map(|&(_, mask)| mask));
             are_bits.drain(..).for_each(|place| left_of[place] |= BITS);
@@ -169,11 +178,13 @@ impl Clusters {
             );
         }
         cuts.extend([f32::NAN; LANES]);
+        lows.extend([0; LANES]);
         features.extend([0; LANES]);
         left_of.extend([0; LANES]);
         exits.extend([AT_LEAF; LANES]);
         let root = if root & AT_LEAF == 0 { 0 } else { root };
-        let splits = Splits { cuts: cuts.into(), features: features.into(), left_of: left_of.into() };
+        let splits =
+            Splits { cuts: cuts.into(), lows: lows.into(), features: features.into(), left_of: left_of.into() };
         let exits = narrow(&exits).map_or_else(|| Exits::U32(exits.into()), Exits::U16);
         let (n_cells, has_categories) = (n_features + answers.len(), !n_categories.is_empty());
         Some(Self { root, n_cells, has_categories, answers, alone, splits, exits })
@@ -214,7 +225,7 @@ impl Clusters {
     /// The place must be [`root`](Self::root) or an exit of a cluster, and no leaf. `exits` must be
     /// those that [`exits`](Self::exits) has.
     #[inline]
-    #[allow(unsafe_code, reason = "checked reads of the four arrays take a quarter longer")]
+    #[allow(unsafe_code, reason = "checked reads of the five arrays take a quarter longer")]
     pub(super) unsafe fn cluster<'a, E: Flagged>(&'a self, exits: &'a [E], place: u32) -> Cluster<'a, E> {
         let place = place as usize;
         debug_assert!(place + LANES < exits.len());
@@ -222,6 +233,7 @@ impl Clusters {
         unsafe {
             Cluster {
                 cuts: &*self.splits.cuts.as_ptr().add(place).cast(),
+                lows: &*self.splits.lows.as_ptr().add(place).cast(),
                 features: &*self.splits.features.as_ptr().add(place).cast(),
                 left_of: &*self.splits.left_of.as_ptr().add(place).cast(),
                 exits: &*exits.as_ptr().add(place).cast(),
@@ -230,13 +242,14 @@ impl Clusters {
     }
 
     pub fn n_bytes(&self) -> usize {
-        let Splits { cuts, features, left_of } = &self.splits;
+        let Splits { cuts, lows, features, left_of } = &self.splits;
         let exits = match &self.exits {
             Exits::U16(exits) => size_of_val(&exits[..]),
             Exits::U32(exits) => size_of_val(&exits[..]),
         };
         let answers: usize = self.answers.iter().map(Answers::n_bytes).sum();
         size_of_val(&cuts[..])
+            + size_of_val(&lows[..])
             + size_of_val(&features[..])
             + size_of_val(&left_of[..])
             + exits

@@ -21,6 +21,8 @@ pub(super) struct Pages {
     per_row: usize,
     n_rows: usize,
     is_exact: bool,
+    /// By how much each value was rounded, as bits, see [`places_below`]. Nothing if none was.
+    lows: Vec<Page>,
     /// For each feature of many categories, the entries of all rows.
     entries: Vec<Vec<u32>>,
 }
@@ -52,6 +54,13 @@ impl Pages {
                 CellRows::F32(all) => fill(row, &all.cells[start..start + width], |value| (value, !value.is_nan())),
                 CellRows::F64(all) => fill(row, &all.cells[start..start + width], rounded_up),
             };
+        }
+        self.lows.clear();
+        if let (CellRows::F64(all), false) = (cells, self.is_exact) {
+            self.lows = memory::filled("rows of X", Page([0.0; PAGE]), n_pages)?;
+            for (row, &start) in self.lows.chunks_exact_mut(self.per_row).zip(starts) {
+                fill(row, &all.cells[start..start + width], |value| (low(value), true));
+            }
         }
         self.entries.clear();
         for (feature, &n_categories) in (0..).zip(n_categories).filter(|&(_, &n)| n > 0) {
@@ -101,6 +110,11 @@ impl Pages {
         self.is_exact
     }
 
+    /// By how much the values of all rows were rounded, page by page, or nothing if none was.
+    pub fn lows(&self) -> &[Page] {
+        &self.lows
+    }
+
     /// The pages of all rows, and maybe more.
     pub fn pages(&self) -> &[Page] {
         &self.cells
@@ -129,9 +143,42 @@ fn rounded_up(value: f64) -> (f32, bool) {
     (if widened < value { nearest.next_up() } else { nearest }, widened == value)
 }
 
+/// How far a number is below one in single precision, of which the next one below is not above it: in places of
+/// double precision, of which there are 2^29 between the two. Nothing where these are no normal numbers.
+pub(super) fn places_below(number: f64, upper: f32) -> Option<u32> {
+    let lower = upper.next_down();
+    if !(upper.is_normal() && lower.is_normal()) {
+        return None;
+    }
+    let (upper, lower) = (f64::from(upper), f64::from(lower));
+    let place = (upper - lower) / f64::from(1 << 29);
+    // All of this is exact.
+    Some(((upper - number) / place) as u32)
+}
+
+/// [`places_below`] of a value that is rounded up, as bits.
+#[inline]
+fn low(value: f64) -> f32 {
+    f32::from_bits(places_below(value, rounded_up(value).0).unwrap_or(0))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn places_tell_numbers_apart() {
+        for value in [0.1, -0.1, 5.23, 16_777_217.0, -16_777_217.0, 1.0 + f64::EPSILON, 1.0 - f64::EPSILON / 2.0] {
+            let upper = rounded_up(value).0;
+            let places = places_below(value, upper).unwrap();
+            assert_eq!(places_below(value.next_up(), upper), Some(places - 1), "{value}");
+            assert!(places < 1 << 29);
+        }
+        assert_eq!(places_below(f64::from(1f32.next_down()), 1.0), Some(1 << 29));
+        for upper in [0.0, f32::INFINITY, -f32::MAX, 1e-40, f32::MIN_POSITIVE, f32::NAN] {
+            assert_eq!(places_below(0.0, upper), None);
+        }
+    }
 
     #[test]
     fn values_are_rounded_up() {

@@ -28,8 +28,8 @@ pub(super) fn is_possible(n_features: usize) -> bool {
 pub(super) struct RowDescent {
     /// By row, the number of the leaf that it has reached.
     leaves: Vec<u32>,
-    /// Rows that have met a cut that is equal to a value of theirs, which may have been rounded to
-    /// it. Their leaves may be wrong. A row can be there more than once.
+    /// Rows that have met a cut that is equal to a value of theirs, where what was rounded cannot be compared:
+    /// infinite cuts and the smallest ones. Their leaves may be wrong. A row can be there more than once.
     doubtful: Vec<u16>,
     /// Lists of rows, and room for those that they are divided into.
     ids: [Vec<u16>; 2],
@@ -107,6 +107,7 @@ mod avx512 {
         let (n_rows, per_row) = (rows.n_rows(), rows.per_row());
         assert!(Pages::pages_of(clusters.n_cells()) <= per_row, "rows are shorter than the tree wants");
         assert!(n_rows * per_row <= rows.pages().len(), "rows have their pages");
+        assert!(rows.lows().is_empty() || n_rows * per_row <= rows.lows().len(), "all values were rounded");
         descent.leaves.clear();
         descent.doubtful.clear();
         descent.leaves.resize(n_rows, clusters.root() & !AT_LEAF);
@@ -190,35 +191,57 @@ mod avx512 {
         }
     }
 
-    /// The exit that a row takes, and whether one of its values is equal to a cut. `row` is the
-    /// first of its pages. The latter is only found if the row is `CHECKED`, as it must be if
-    /// values are missing or were rounded.
+    /// The cells of a row that the splits of a cluster ask for. `row` is the first of its pages.
     ///
     /// # Safety
     ///
     /// The row must have `PAGES` pages.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi2,bmi1,popcnt")]
-    unsafe fn exit<const PAGES: usize, const CHECKED: bool, const CATEGORIES: bool>(
-        cluster: &Loaded,
-        row: *const Page,
-    ) -> (usize, bool) {
+    unsafe fn gather<const PAGES: usize>(cluster: &Loaded, row: *const Page) -> __m512 {
         debug_assert!(row.is_aligned(), "a row begins with a page");
         // SAFETY: the caller promises `PAGES` pages.
         let page = |at: usize| unsafe { _mm512_load_ps(row.add(at).cast()) };
         let of_two = |at: usize| _mm512_permutex2var_ps(page(at), cluster.lanes, page(at + 1));
         let of_four = |at: usize| _mm512_mask_mov_ps(of_two(at), cluster.odd, of_two(at + 2));
-        let values = match PAGES {
+        match PAGES {
             1 => _mm512_permutexvar_ps(cluster.lanes, page(0)),
             2 => of_two(0),
             4 => of_four(0),
             _ => _mm512_mask_mov_ps(of_four(0), cluster.far, of_four(4)),
-        };
+        }
+    }
+
+    /// The exit that a row takes, and whether that is doubtful: a value is equal to a cut, and what was rounded
+    /// cannot be compared. Values are missing or were rounded only if the row is `CHECKED`.
+    ///
+    /// # Safety
+    ///
+    /// `rows` must have the row, of `PAGES` pages. `lows` are those of the cluster.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi2,bmi1,popcnt")]
+    unsafe fn exit<const PAGES: usize, const CHECKED: bool, const CATEGORIES: bool>(
+        cluster: &Loaded,
+        lows: &[u32; LANES],
+        rows: &Pages,
+        row: usize,
+    ) -> (usize, bool) {
+        // SAFETY: the caller promises the pages.
+        let values = unsafe { gather::<PAGES>(cluster, rows.pages().as_ptr().add(row * PAGES)) };
         let mut right = _mm512_cmp_ps_mask::<_CMP_GE_OQ>(values, cluster.cuts);
         let mut is_doubtful = false;
         if CHECKED {
             right |= _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(values, values) & cluster.missing_right;
-            is_doubtful = _mm512_cmp_ps_mask::<_CMP_EQ_OQ>(values, cluster.cuts) & !cluster.bits != 0;
+            let equal = _mm512_cmp_ps_mask::<_CMP_EQ_OQ>(values, cluster.cuts) & !cluster.bits;
+            if equal != 0 && !rows.lows().is_empty() {
+                // SAFETY: where there are any, there are as many as pages. `lows` has 16 items.
+                let (of_row, of_cuts) = unsafe {
+                    let of_row = gather::<PAGES>(cluster, rows.lows().as_ptr().add(row * PAGES));
+                    (_mm512_castps_si512(of_row), _mm512_loadu_si512(lows.as_ptr().cast()))
+                };
+                right = right & !equal | equal & _mm512_cmplt_epu32_mask(of_row, of_cuts);
+                is_doubtful = _mm512_testn_epi32_mask(of_cuts, of_cuts) & equal != 0;
+            }
         }
         if CATEGORIES {
             let has_bit = _mm512_test_epi32_mask(_mm512_castps_si512(values), _mm512_castps_si512(cluster.cuts));
@@ -251,12 +274,11 @@ mod avx512 {
         following: &[E],
         rows: &Pages,
     ) {
-        let pages = rows.pages();
         let RowDescent { leaves, doubtful, ids: [first, second], exits, pending } = descent;
         // What the checks of debug builds compare with.
         let (n_rows, n_ids, n_exits) = (leaves.len(), first.len().min(second.len()), exits.len());
-        let is_a_row = |row: usize| row < n_rows && (row + 1) * PAGES <= pages.len();
-        let (leaves, exits, pages) = (leaves.as_mut_ptr(), exits.as_mut_ptr(), pages.as_ptr());
+        let is_a_row = |row: usize| row < n_rows && (row + 1) * PAGES <= rows.pages().len();
+        let (leaves, exits) = (leaves.as_mut_ptr(), exits.as_mut_ptr());
         let sides = [first.as_mut_ptr(), second.as_mut_ptr()];
         while let Some(ClusterRows { cluster, start, len, side }) = pending.pop() {
             let (start, len) = (start as usize, len as usize);
@@ -284,7 +306,7 @@ mod avx512 {
                     debug_assert!(is_a_row(row), "lists are of rows");
                     let (exit, is_doubtful) = match alone {
                         Some(split) => (usize::from(goes_right(clusters, split, rows, row)), false),
-                        None => exit::<PAGES, CHECKED, CATEGORIES>(&loaded, pages.add(row * PAGES)),
+                        None => exit::<PAGES, CHECKED, CATEGORIES>(&loaded, cluster.lows, rows, row),
                     };
                     debug_assert!(exit < LANES, "a cluster has at most `LANES` exits");
                     *exits.add(at) = exit as u8;
@@ -345,7 +367,6 @@ mod avx512 {
         doubtful: &mut Vec<u16>,
     ) {
         debug_assert!(ids.len() <= MAX_FEW);
-        let pages = rows.pages().as_ptr();
         let mut places = [cluster; MAX_FEW];
         let mut open: [u8; MAX_FEW] = std::array::from_fn(|at| at as u8);
         let mut n_open = ids.len();
@@ -363,7 +384,7 @@ mod avx512 {
                         (usize::from(goes_right(clusters, split, rows, row)), false)
                     } else {
                         let loaded = load::<PAGES, CATEGORIES, E>(&cluster);
-                        exit::<PAGES, CHECKED, CATEGORIES>(&loaded, pages.add(row * PAGES))
+                        exit::<PAGES, CHECKED, CATEGORIES>(&loaded, cluster.lows, rows, row)
                     };
                     debug_assert!(exit < LANES, "a cluster has at most `LANES` exits");
                     ((*cluster.exits.get_unchecked(exit)).into(), is_doubtful)
