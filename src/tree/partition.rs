@@ -498,8 +498,9 @@ mod tests {
     proptest! {
         #[test]
         fn rows_reach_the_leaves_of_a_plain_descent(
-            n_splits in prop_oneof![0..300u64, 2000..3000u64], n_features in prop_oneof![1..=6usize, 1..=MAX_FEATURES], skew in prop::sample::select(vec![1, 3, 1000]),
-            first_leaf in prop::sample::select(vec![0, 1 << 15]), n_rows in 1..400usize, kind in 0..3u64,
+            n_splits in prop_oneof![0..300u64, 2000..3000u64], n_features in prop_oneof![1..=6usize, 1..=MAX_FEATURES],
+            skew in prop::sample::select(vec![1, 3, 1000]), first_leaf in prop::sample::select(vec![0, 1 << 15]),
+            n_rows in 1..400usize, kind in 0..3u64,
             categorical in prop::collection::vec(prop::sample::select(vec![1, 2, 7, 29, 30, 31, 200]), 0..4), seed: u64,
         ) {
             if !is_possible(n_features) {

@@ -158,7 +158,8 @@ fn the_form_for_batches_takes_little_room() {
     let has_clusters = is_x86_feature_detected!("avx512vbmi2");
     #[cfg(not(target_arch = "x86_64"))]
     let has_clusters = false;
-    // Clusters, two bytes of them for values that were rounded, or the layout with eight bytes a node; and a byte a leaf.
+    // Clusters, two bytes of them for values that were rounded, or the layout with eight bytes a node; and a byte
+    // a leaf.
     let most = if has_clusters { 8.0 } else { 8.6 };
     assert!((4.0..most).contains(&per_node), "{per_node} bytes a node");
 }
