@@ -82,7 +82,8 @@ def grow_with(executor: Any, *, max_workers: Any = None, directory: Any = None) 
     Within the block, `fit` of every forest that keeps its trees hands ranges of trees to the
     workers, puts them in the order of their numbers, and gets the forest that threads of this
     process would have grown, bit for bit. Out-of-bag estimates and predictions are computed here.
-    Lazy forests and single trees do not change.
+    Lazy forests and single trees do not change, nor do fits of other threads and processes, such as
+    those that a search with `n_jobs` starts.
 
     Parameters
     ----------
