@@ -143,23 +143,28 @@ fn rounded_up(value: f64) -> (f32, bool) {
     (if widened < value { nearest.next_up() } else { nearest }, widened == value)
 }
 
+/// Places of double precision between two numbers of single precision.
+const PLACES: u32 = 1 << 29;
+
 /// How far a number is below one in single precision, of which the next one below is not above it: in places of
-/// double precision, of which there are 2^29 between the two. Nothing where these are no normal numbers.
+/// double precision, of which [`PLACES`] lie between the two. Nothing where these are no normal numbers.
 pub(super) fn places_below(number: f64, upper: f32) -> Option<u32> {
     let lower = upper.next_down();
     if !(upper.is_normal() && lower.is_normal()) {
         return None;
     }
     let (upper, lower) = (f64::from(upper), f64::from(lower));
-    let place = (upper - lower) / f64::from(1 << 29);
+    let place = (upper - lower) / f64::from(PLACES);
     // All of this is exact.
     Some(((upper - number) / place) as u32)
 }
 
-/// [`places_below`] of a value that is rounded up, as bits.
+/// [`places_below`] of a value that is rounded up, as bits. Another number where that is nothing.
 #[inline]
 fn low(value: f64) -> f32 {
-    f32::from_bits(places_below(value, rounded_up(value).0).unwrap_or(0))
+    // The bits of double precision that single precision lacks count the places above the number nearer to zero.
+    let beyond = value.to_bits() as u32 & (PLACES - 1);
+    f32::from_bits(if value.is_sign_negative() { beyond } else { (PLACES - beyond) & (PLACES - 1) })
 }
 
 #[cfg(test)]
@@ -172,7 +177,7 @@ mod tests {
             let upper = rounded_up(value).0;
             let places = places_below(value, upper).unwrap();
             assert_eq!(places_below(value.next_up(), upper), Some(places - 1), "{value}");
-            assert!(places < 1 << 29);
+            assert!(places < PLACES && places == low(value).to_bits(), "{value}");
         }
         assert_eq!(places_below(f64::from(1f32.next_down()), 1.0), Some(1 << 29));
         for upper in [0.0, f32::INFINITY, -f32::MAX, 1e-40, f32::MIN_POSITIVE, f32::NAN] {

@@ -217,26 +217,26 @@ mod avx512 {
     ///
     /// # Safety
     ///
-    /// `rows` must have the row, of `PAGES` pages. `lows` are those of the cluster.
+    /// `row` is the first of `PAGES` pages, and `low` the first of as many, or null if no value was rounded.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi2,bmi1,popcnt")]
     unsafe fn exit<const PAGES: usize, const CHECKED: bool, const CATEGORIES: bool>(
         cluster: &Loaded,
         lows: &[u32; LANES],
-        rows: &Pages,
-        row: usize,
+        row: *const Page,
+        low: *const Page,
     ) -> (usize, bool) {
         // SAFETY: the caller promises the pages.
-        let values = unsafe { gather::<PAGES>(cluster, rows.pages().as_ptr().add(row * PAGES)) };
+        let values = unsafe { gather::<PAGES>(cluster, row) };
         let mut right = _mm512_cmp_ps_mask::<_CMP_GE_OQ>(values, cluster.cuts);
         let mut is_doubtful = false;
         if CHECKED {
             right |= _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(values, values) & cluster.missing_right;
             let equal = _mm512_cmp_ps_mask::<_CMP_EQ_OQ>(values, cluster.cuts) & !cluster.bits;
-            if equal != 0 && !rows.lows().is_empty() {
-                // SAFETY: where there are any, there are as many as pages. `lows` has 16 items.
+            if equal != 0 && !low.is_null() {
+                // SAFETY: the caller promises these pages as well. `lows` has 16 items.
                 let (of_row, of_cuts) = unsafe {
-                    let of_row = gather::<PAGES>(cluster, rows.lows().as_ptr().add(row * PAGES));
+                    let of_row = gather::<PAGES>(cluster, low);
                     (_mm512_castps_si512(of_row), _mm512_loadu_si512(lows.as_ptr().cast()))
                 };
                 right = right & !equal | equal & _mm512_cmplt_epu32_mask(of_row, of_cuts);
@@ -278,7 +278,9 @@ mod avx512 {
         // What the checks of debug builds compare with.
         let (n_rows, n_ids, n_exits) = (leaves.len(), first.len().min(second.len()), exits.len());
         let is_a_row = |row: usize| row < n_rows && (row + 1) * PAGES <= rows.pages().len();
-        let (leaves, exits) = (leaves.as_mut_ptr(), exits.as_mut_ptr());
+        let (leaves, exits, pages) = (leaves.as_mut_ptr(), exits.as_mut_ptr(), rows.pages().as_ptr());
+        let lows = if rows.lows().is_empty() { std::ptr::null() } else { rows.lows().as_ptr() };
+        let low_of = |row: usize| if lows.is_null() { lows } else { lows.wrapping_add(row * PAGES) };
         let sides = [first.as_mut_ptr(), second.as_mut_ptr()];
         while let Some(ClusterRows { cluster, start, len, side }) = pending.pop() {
             let (start, len) = (start as usize, len as usize);
@@ -306,7 +308,12 @@ mod avx512 {
                     debug_assert!(is_a_row(row), "lists are of rows");
                     let (exit, is_doubtful) = match alone {
                         Some(split) => (usize::from(goes_right(clusters, split, rows, row)), false),
-                        None => exit::<PAGES, CHECKED, CATEGORIES>(&loaded, cluster.lows, rows, row),
+                        None => exit::<PAGES, CHECKED, CATEGORIES>(
+                            &loaded,
+                            cluster.lows,
+                            pages.add(row * PAGES),
+                            low_of(row),
+                        ),
                     };
                     debug_assert!(exit < LANES, "a cluster has at most `LANES` exits");
                     *exits.add(at) = exit as u8;
@@ -367,6 +374,9 @@ mod avx512 {
         doubtful: &mut Vec<u16>,
     ) {
         debug_assert!(ids.len() <= MAX_FEW);
+        let pages = rows.pages().as_ptr();
+        let lows = if rows.lows().is_empty() { std::ptr::null() } else { rows.lows().as_ptr() };
+        let low_of = |row: usize| if lows.is_null() { lows } else { lows.wrapping_add(row * PAGES) };
         let mut places = [cluster; MAX_FEW];
         let mut open: [u8; MAX_FEW] = std::array::from_fn(|at| at as u8);
         let mut n_open = ids.len();
@@ -384,7 +394,7 @@ mod avx512 {
                         (usize::from(goes_right(clusters, split, rows, row)), false)
                     } else {
                         let loaded = load::<PAGES, CATEGORIES, E>(&cluster);
-                        exit::<PAGES, CHECKED, CATEGORIES>(&loaded, cluster.lows, rows, row)
+                        exit::<PAGES, CHECKED, CATEGORIES>(&loaded, cluster.lows, pages.add(row * PAGES), low_of(row))
                     };
                     debug_assert!(exit < LANES, "a cluster has at most `LANES` exits");
                     ((*cluster.exits.get_unchecked(exit)).into(), is_doubtful)
