@@ -241,6 +241,7 @@ peers: $(VENVS)/peers.stamp ## Print the side-by-side tables, write dist/results
 	$(VENVS)/peers/bin/python benches/peers/real.py $(if $(QUICK),--quick)
 	$(VENVS)/peers/bin/python benches/peers/settings.py $(if $(QUICK),--sets magic04 california --repeats 1)
 	$(VENVS)/peers/bin/python benches/peers/categories.py $(if $(QUICK),--rows 5000 --trees 10)
+	$(VENVS)/peers/bin/python benches/peers/isolation.py $(if $(QUICK),--quick)
 	$(VENVS)/peers/bin/python benches/peers/table1.py $(if $(QUICK),--quick)
 	$(VENVS)/peers/bin/python benches/peers/news20.py
 	$(VENVS)/peers/bin/python benches/peers/forest.py $(if $(QUICK),--trees 10)

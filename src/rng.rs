@@ -80,6 +80,8 @@ enum Purpose {
     Poisson = 5,
     Categories = 6,
     Halves = 7,
+    TreeFeatures = 8,
+    Missing = 9,
 }
 
 /// The seed whose tree number 0 is tree number `tree` of `seed`. With this seed, a tree of a forest
@@ -110,6 +112,17 @@ impl NodeKey {
     #[inline]
     pub fn feature_order(self, n_features: usize) -> Permutation {
         Permutation::new(combine(self.0, Purpose::Features as u64), n_features)
+    }
+
+    /// The order in which a tree draws the features of all its nodes. The key must be that of the tree's root.
+    pub fn tree_feature_order(self, n_features: usize) -> Permutation {
+        Permutation::new(combine(self.0, Purpose::TreeFeatures as u64), n_features)
+    }
+
+    /// On which side of the random threshold of `feature` missing values go, where no side is better.
+    pub fn side_of_missing(self, feature: u32) -> Side {
+        let bits = combine(combine(self.0, Purpose::Missing as u64), u64::from(feature));
+        if bits >> 63 == 0 { Side::Left } else { Side::Right }
     }
 
     /// The position in [0, 1) of the random threshold of `feature` between its extremes in the

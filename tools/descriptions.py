@@ -230,7 +230,27 @@ oob_score
 
 TREE_CLASSIFIER = _ESTIMATOR + _TREE + _CLASSIFIER
 TREE_REGRESSOR = _ESTIMATOR + _TREE + _REGRESSOR
+# Of a forest whose samples are drawn by class.
+_BALANCED = """
+bootstrap
+    Whether each tree is grown on a bootstrap sample of the samples that were drawn by class,
+    rather than on these.
+max_samples
+    Number of draws of the bootstrap sample with `bootstrap=True`. None means as many as samples
+    were drawn by class; a float is a fraction of them, and may exceed 1.0.
+class_weight
+    Weights of the classes, by which the weights of the samples that were drawn are multiplied.
+    "balanced" gives each class of the training data the same total weight,
+    "balanced_subsample" each class among the samples of a tree. None means 1 for all classes.
+oob_score
+    Whether to predict each training sample by the trees that were not grown on it, and to score
+    these out-of-bag predictions. True: by accuracy. A callable is called with the true classes
+    and the predicted ones, both as indices into `classes_`, and returns the score. Samples that
+    every tree was grown on are left out, with a warning.
+"""
+
 FOREST_CLASSIFIER = _ESTIMATOR + _FOREST + _GROWN_FOREST + _CLASSIFIER + _FOREST_CLASSIFIER
+BALANCED_CLASSIFIER = FOREST_CLASSIFIER + _BALANCED
 FOREST_REGRESSOR = _ESTIMATOR + _FOREST + _GROWN_FOREST + _REGRESSOR + _FOREST_REGRESSOR
 LAZY_CLASSIFIER = _ESTIMATOR + _FOREST + _LAZY_FOREST + _CLASSIFIER + _FOREST_CLASSIFIER
 LAZY_REGRESSOR = _ESTIMATOR + _FOREST + _LAZY_FOREST + _REGRESSOR

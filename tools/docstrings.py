@@ -40,7 +40,11 @@ VOCABULARIES = {
     },
     "tree/_extra_tree.py": TREES,
     "tree/_decision_tree.py": TREES,
-    "ensemble/_forest.py": {"apply": QUERY, "decision_path": QUERY},
+    "ensemble/_forest_trees.py": {"apply": QUERY, "decision_path": QUERY},
+    "ensemble/_random_trees_embedding.py": {"transform": QUERY},
+    "ensemble/_isolation_forest.py": dict.fromkeys(
+        ("path_length", "score_samples", "decision_function", "predict"), QUERY
+    ),
     "_fit/target.py": {"predict_log_proba": QUERY},
     "tree/_base.py": {
         "fit": TRAINING,
@@ -51,6 +55,9 @@ VOCABULARIES = {
     "ensemble/_extra_trees.py": {
         "ExtraTreesClassifier": descriptions.FOREST_CLASSIFIER,
         "ExtraTreesRegressor": descriptions.FOREST_REGRESSOR,
+    },
+    "ensemble/_balanced_forest.py": {
+        "BalancedRandomForestClassifier": descriptions.BALANCED_CLASSIFIER,
     },
     "ensemble/_random_forest.py": {
         "RandomForestClassifier": descriptions.FOREST_CLASSIFIER,

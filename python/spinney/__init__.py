@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         conversion,
         dataset,
         ensemble,
+        impute,
         inspection,
         model_selection,
         plotting,
@@ -25,12 +26,15 @@ if TYPE_CHECKING:
     from spinney.conversion import from_sklearn, to_sklearn
     from spinney.dataset import Dataset
     from spinney.ensemble import (
+        BalancedRandomForestClassifier,
         ExtraTreesClassifier,
         ExtraTreesRegressor,
+        IsolationForest,
         LazyForestClassifier,
         LazyForestRegressor,
         RandomForestClassifier,
         RandomForestRegressor,
+        RandomTreesEmbedding,
         grow_with,
     )
     from spinney.plotting import plot_importance
@@ -51,12 +55,15 @@ else:
             "spinney.conversion": ("from_sklearn", "to_sklearn"),
             "spinney.dataset": ("Dataset",),
             "spinney.ensemble": (
+                "BalancedRandomForestClassifier",
                 "ExtraTreesClassifier",
                 "ExtraTreesRegressor",
+                "IsolationForest",
                 "LazyForestClassifier",
                 "LazyForestRegressor",
                 "RandomForestClassifier",
                 "RandomForestRegressor",
+                "RandomTreesEmbedding",
                 "grow_with",
             ),
             "spinney.plotting": ("plot_importance",),
@@ -76,6 +83,7 @@ else:
             "dask",
             "dataset",
             "ensemble",
+            "impute",
             "inspection",
             "model_selection",
             "plotting",
@@ -89,6 +97,7 @@ explain_moved_modules()
 
 # Without `dask` and `ray`: whoever imports all names need not have these packages.
 __all__ = [
+    "BalancedRandomForestClassifier",
     "Dataset",
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
@@ -96,10 +105,12 @@ __all__ = [
     "ExtraTreeRegressor",
     "ExtraTreesClassifier",
     "ExtraTreesRegressor",
+    "IsolationForest",
     "LazyForestClassifier",
     "LazyForestRegressor",
     "RandomForestClassifier",
     "RandomForestRegressor",
+    "RandomTreesEmbedding",
     "__version__",
     "conversion",
     "dataset",
@@ -108,6 +119,7 @@ __all__ = [
     "export_text",
     "from_sklearn",
     "grow_with",
+    "impute",
     "inspection",
     "load",
     "model_selection",

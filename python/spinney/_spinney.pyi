@@ -21,6 +21,7 @@ __all__ = [
     "check_sparse",
     "draw_rows",
     "fit_forest",
+    "fit_isolation_forest",
     "fit_tree",
     "forest_expected_value",
     "forest_oob_changes",
@@ -30,6 +31,10 @@ __all__ = [
     "forest_shap_values",
     "frame_model",
     "join_heads",
+    "list_drawn_rows",
+    "list_tree_features",
+    "list_tree_seeds",
+    "mean_path_length",
     "predict_folds",
     "read_columns",
     "read_forest",
@@ -44,6 +49,14 @@ def check_params(params: dict[str, Any], estimator: str, classification: bool) -
 def check_sparse(x: Any) -> None: ...
 def draw_rows(draws: _Draws, seeds: list[int], n_threads: int = 1) -> list[NDArray[np.uint32]]: ...
 def fit_forest(x: Any, task: _Task) -> tuple[Forest, int, NDArray[np.int64]]: ...
+def fit_isolation_forest(
+    x: Any,
+    bags: list[NDArray[np.uint32]],
+    shape: tuple[int, int, int, int | None],
+    n_categories: list[int] | None = None,
+    n_threads: int = 1,
+    watcher: Callable[[int], Any] | None = None,
+) -> Forest: ...
 def fit_tree(x: Any, task: _Task) -> tuple[Tree, int, NDArray[np.int64]]: ...
 def forest_expected_value(forest: Forest, n_threads: int = 1) -> NDArray[np.float64]: ...
 def forest_oob_changes(
@@ -85,6 +98,14 @@ def frame_model(
     sections: list[tuple[str, NDArray[np.uint8]]], n_threads: int = 1
 ) -> NDArray[np.uint8]: ...
 def join_heads(heads: list[tuple[NDArray[np.uint8], ...]]) -> list[NDArray[np.uint8]]: ...
+def list_drawn_rows(
+    draws: _Draws, seeds: list[int], n_threads: int = 1
+) -> list[NDArray[np.uint32]]: ...
+def list_tree_features(
+    seeds: list[int], n_features: int, max_features: int
+) -> list[NDArray[np.uint32]]: ...
+def list_tree_seeds(seed: int, first_tree: int, n_trees: int) -> list[int]: ...
+def mean_path_length(n_samples: int) -> float: ...
 def predict_folds(
     x: Any,
     task: _Task,

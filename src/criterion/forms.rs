@@ -5,6 +5,7 @@
 use super::binary::BinaryGini;
 use super::bounded::Bounded;
 use super::classes::{ClassCriterion, Measure};
+use super::isolation::Isolation;
 use super::ordered::Ordered;
 use super::packed::{NotPacked, Packed, PackedBinary, PackedClasses, PackedSums};
 use super::poisson::Poisson;
@@ -70,6 +71,13 @@ impl<W: WeightForms> Forms for SquaredError<'_, W> {
 impl Forms for Poisson<'_> {
     type Packed = PackedSums<i64>;
     type Small = SmallSums;
+    type Several = NotSmall;
+    type Wide = NotSmall;
+}
+
+impl Forms for Isolation<'_> {
+    type Packed = NotPacked;
+    type Small = NotSmall;
     type Several = NotSmall;
     type Wide = NotSmall;
 }

@@ -9,7 +9,7 @@
 //! To add a criterion: write one file with an implementation of [`Statistics`], [`Ordered`] and
 //! [`Bounded`] (or of [`classes::Measure`] if the criterion is a function of class counts), name its
 //! [`Forms`], add a name to `params::CriterionKind`, and add a line to `visit_classes` or
-//! `visit_numbers` of the registry.
+//! `visit_numbers` of the registry. [`isolation`] is the criterion without a target.
 
 pub mod binary;
 mod bins;
@@ -19,6 +19,7 @@ pub mod component;
 pub mod entropy;
 mod forms;
 pub mod gini;
+pub mod isolation;
 pub mod ordered;
 pub mod packed;
 pub mod poisson;

@@ -5,6 +5,7 @@ use super::classes::ClassCriterion;
 use super::entropy::Entropy;
 use super::forms::{Criterion, WeightForms};
 use super::gini::Gini;
+use super::isolation::Isolation;
 use super::poisson::Poisson;
 use super::quantile::{self, Quantile};
 use super::squared_error::SquaredError;
@@ -45,6 +46,10 @@ pub fn visit<V: Visitor>(kind: CriterionKind, target: &Target, visitor: V, runti
     match target.values() {
         TargetValues::Classes(_) => visit_classes(kind, target, visitor),
         TargetValues::Numbers(numbers) => visit_numbers(kind, target, numbers, visitor, runtime),
+        TargetValues::Absent => match kind {
+            CriterionKind::Isolation => visitor.visit(&Isolation::new(target.weights())),
+            kind => Err(mismatch(kind, "'isolation'")),
+        },
     }
 }
 
@@ -82,7 +87,7 @@ fn visit_numbers<V: Visitor>(
         CriterionKind::Poisson => return visitor.visit(&Poisson::new(numbers, weights)?),
         CriterionKind::AbsoluteError => None,
         CriterionKind::Quantile(level) => Some(level),
-        CriterionKind::Gini | CriterionKind::Entropy => {
+        CriterionKind::Gini | CriterionKind::Entropy | CriterionKind::Isolation => {
             return Err(mismatch(kind, "'squared_error', 'absolute_error', 'quantile' or 'poisson'"));
         }
     };

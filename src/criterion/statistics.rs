@@ -19,6 +19,9 @@ pub trait Statistics: Sync {
     type Proof: Send;
     /// Whether [`score`](Self::score) forbids some cuts, by scoring them NaN.
     const FORBIDS_CUTS: bool = false;
+    /// Whether there is something to predict. If not, all cuts are equally good, and what a node predicts is
+    /// the length of a path, to which the depth of the node is added.
+    const HAS_TARGET: bool = true;
 
     /// The statistics of `samples`. O(number of samples), up to a logarithm.
     fn totals(&self, samples: &[u32]) -> Self::Totals;

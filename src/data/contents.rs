@@ -38,6 +38,7 @@ impl RowsOf<'_> {
             TargetValues::Classes(Classes { slots, .. }) => {
                 ranges.map(|range| slots[range].iter().fold(0, |held, &slot| combine(held, slot.into()))).collect()
             }
+            TargetValues::Absent => vec![0; self.rows.len()],
         }
     }
 

@@ -51,6 +51,8 @@ pub enum TargetValues {
     Classes(Classes),
     /// Regression: a number for each sample and output.
     Numbers(Numbers),
+    /// Nothing is to be predicted.
+    Absent,
 }
 
 /// The classes of all samples.
@@ -108,6 +110,11 @@ pub enum Labels<'a> {
         /// The number of outputs: the length of a row of `y`.
         n_outputs: usize,
     },
+    /// Nothing is to be predicted.
+    Absent {
+        /// Number of samples.
+        n_samples: usize,
+    },
 }
 
 impl Target {
@@ -127,6 +134,10 @@ impl Target {
         match labels {
             Labels::Classes { classes, n_classes } => Self::of_classes(classes, n_classes, sample_weight, runtime),
             Labels::Numbers { y, n_outputs } => Self::of_numbers(y, n_outputs, sample_weight, runtime),
+            Labels::Absent { n_samples } => {
+                let (weights, weight_unit) = encode_weights(sample_weight, n_samples, 1, runtime)?;
+                Ok(Self { n_samples, n_outputs: 1, weights, weight_unit, values: TargetValues::Absent })
+            }
         }
     }
 
@@ -216,6 +227,10 @@ impl Target {
             TargetValues::Numbers(numbers) => {
                 Self::of_numbers(&gather(&numbers.raw, samples, n_outputs), n_outputs, sample_weight, runtime)
             }
+            TargetValues::Absent => {
+                let (weights, weight_unit) = encode_weights(sample_weight, samples.len(), n_outputs, runtime)?;
+                Ok(Self { n_samples: samples.len(), n_outputs, weights, weight_unit, values: TargetValues::Absent })
+            }
         }
     }
 
@@ -265,6 +280,7 @@ impl Target {
                 raw: gather(&numbers.raw, samples, n_outputs),
                 ..numbers.clone()
             }),
+            TargetValues::Absent => TargetValues::Absent,
         };
         let weights = self.weights.subset(samples);
         Self { n_samples: samples.len(), n_outputs, weights, weight_unit: self.weight_unit, values }
@@ -306,11 +322,11 @@ impl Target {
         &self.values
     }
 
-    /// Number of classes of each output; 1 for regression.
+    /// Number of classes of each output; 1 for regression, and where there is no target.
     pub fn n_classes(&self) -> Vec<u32> {
         match &self.values {
             TargetValues::Classes(classes) => classes.first.windows(2).map(|pair| pair[1] - pair[0]).collect(),
-            TargetValues::Numbers(_) => vec![1; self.n_outputs],
+            TargetValues::Numbers(_) | TargetValues::Absent => vec![1; self.n_outputs],
         }
     }
 
@@ -424,7 +440,7 @@ mod tests {
     fn numbers(target: &Target) -> &Numbers {
         match target.values() {
             TargetValues::Numbers(numbers) => numbers,
-            TargetValues::Classes(_) => panic!("a regression target has numbers"),
+            TargetValues::Classes(_) | TargetValues::Absent => panic!("a regression target has numbers"),
         }
     }
 

@@ -18,7 +18,7 @@ use crate::data::target::TargetValues;
 use crate::data::{Dataset, Target};
 use crate::error::{Error, Result};
 use crate::grow::{SpareParts, check_lengths, grow, grow_packed};
-use crate::params::{Bootstrap, ValidForestParams};
+use crate::params::ValidForestParams;
 use crate::rng::seed_of_tree;
 use crate::runtime::Runtime;
 use crate::tree::Tree;
@@ -29,8 +29,8 @@ use crate::tree::Tree;
 ///
 /// Without a bootstrap, tree `t` is [`grow_tree`] of the seed of tree `t`. With one, it is that
 /// on a target with other weights, which depend on how often the [`RowSampler`] draws each row.
-/// With replacement, the weights are the chances of the draws, and the tree sees only the numbers
-/// of draws. Without replacement, and by Poisson counts, the weights are multiplied by the numbers
+/// With replacement, or if rows are distinct, the weights are the chances of the draws, and the tree sees only the numbers
+/// of draws. Without replacement, by strata, and by Poisson counts, the weights are multiplied by the numbers
 /// of draws. The rows that are not drawn put the categories of some features in order (`orders`).
 pub fn grow_forest(
     data: &Dataset,
@@ -91,10 +91,14 @@ pub(crate) struct Bag<'a> {
 impl<'a> Bags<'a> {
     /// The bags that [`grow_forest`] describes. Fails if the rows cannot be drawn so. O(rows).
     pub fn new(target: &'a Target, params: &'a ValidForestParams, sample_ids: Option<&[u64]>) -> Result<Self> {
-        let sampler = RowSampler::new(target.weights(), target.n_samples(), params.bootstrap, sample_ids)?;
-        let drawn_by_weight = matches!(params.bootstrap, Bootstrap::WithReplacement { .. });
+        let (weights, n_samples) = (target.weights(), target.n_samples());
+        let sampler = match &params.strata {
+            Some(strata) => RowSampler::of_strata(weights, n_samples, strata)?,
+            None => RowSampler::new(weights, n_samples, params.bootstrap, sample_ids)?,
+        };
         let given = target;
-        let target = if drawn_by_weight { Cow::Owned(target.equally_weighted()) } else { Cow::Borrowed(target) };
+        let draws_by_weight = params.strata.is_none() && params.bootstrap.draws_by_weight();
+        let target = if draws_by_weight { Cow::Owned(target.equally_weighted()) } else { Cow::Borrowed(target) };
         Ok(Self { sampler, given, target, params, categories: KnownCategories::default(), rows: OnceLock::new() })
     }
 

@@ -10,6 +10,7 @@ mod correlation;
 pub(crate) mod grow;
 mod halves;
 mod importance;
+mod isolation;
 mod lazy;
 mod neighbours;
 mod orders;
@@ -21,6 +22,7 @@ pub(crate) mod waves;
 use std::sync::Arc;
 
 pub use grow::{grow_forest, grow_tree};
+pub use isolation::{IsolationParams, grow_isolation_forest, tree_features};
 pub use lazy::{Explored, Kernel, LazyForest};
 pub use neighbours::{Leaves, Proximities, proximities};
 pub use predict::OobPrediction;

@@ -249,13 +249,14 @@ struct Scale {
 impl<'a> TargetVectors<'a> {
     fn new(rows: &TreeRows<'a>, known: &'a KnownCategories) -> Self {
         let target = rows.target;
-        let TargetValues::Numbers(numbers) = target.values() else {
-            let TargetValues::Classes(classes) = target.values() else {
-                unreachable!("targets are numbers or classes")
-            };
-            let n_classes = classes.first.last().map_or(0, |&n| n as usize);
-            let n = if n_classes == 2 && target.n_outputs() == 1 { 1 } else { n_classes };
-            return Self { target, n, scales: &[] };
+        let numbers = match target.values() {
+            TargetValues::Numbers(numbers) => numbers,
+            TargetValues::Classes(classes) => {
+                let n_classes = classes.first.last().map_or(0, |&n| n as usize);
+                let n = if n_classes == 2 && target.n_outputs() == 1 { 1 } else { n_classes };
+                return Self { target, n, scales: &[] };
+            }
+            TargetValues::Absent => return Self { target, n: 0, scales: &[] },
         };
         let n = target.n_outputs();
         let scale = |output: usize| {
@@ -287,6 +288,7 @@ impl<'a> TargetVectors<'a> {
                     visit(at, (value - mean) * factor);
                 }
             }
+            TargetValues::Absent => {}
         }
     }
 }

@@ -1,11 +1,13 @@
 //! Which rows each tree of a forest sees, and how often. This is a pure function of the tree's
 //! seed, so it need not be stored.
 
+use std::sync::Arc;
+
 use super::Urn;
 use crate::bitset::Bitset;
 use crate::data::target::Weights;
 use crate::error::{Error, Result};
-use crate::params::Bootstrap;
+use crate::params::{Bootstrap, Strata};
 use crate::rng::NodeKey;
 use crate::runtime::Runtime;
 
@@ -28,6 +30,16 @@ enum Scheme {
         rows: Vec<u32>,
         n_draws: usize,
     },
+    /// Without replacement, by weight.
+    Distinct {
+        urn: Urn,
+        n_draws: u64,
+    },
+    Strata {
+        /// Those of each stratum.
+        rows: Vec<Vec<u32>>,
+        strata: Arc<Strata>,
+    },
     Poisson {
         ids: Option<Box<[u64]>>,
         weights: Weights,
@@ -46,37 +58,77 @@ pub(crate) fn check_sample_ids(sample_ids: Option<&[u64]>, n_samples: usize) -> 
     }
 }
 
+/// Fails if more rows are to be drawn without replacement than there are.
+fn check_enough(n_draws: u64, n_rows: usize) -> Result<()> {
+    if n_draws <= n_rows as u64 {
+        return Ok(());
+    }
+    Err(Error::InvalidArgument {
+        name: "max_samples with replace=False",
+        got: format!("{n_draws} draws from {n_rows} samples"),
+        expected: "at most the number of samples with a weight above 0".into(),
+    })
+}
+
+/// Fails unless a row has a weight.
+fn check_any_weight(weights: &Weights, n_samples: usize) -> Result<()> {
+    if (0..n_samples).any(|sample| weights.is_positive(sample)) {
+        return Ok(());
+    }
+    Err(Error::InvalidArgument {
+        name: "sample_weight",
+        got: format!("{n_samples} samples without a weight"),
+        expected: "positive for at least one sample".into(),
+    })
+}
+
 impl RowSampler {
     /// Makes the sampler of rows with these weights. `sample_ids`, one per row, are the names of
     /// which Poisson counts are functions; other schemes ignore them. O(rows).
     pub fn new(weights: &Weights, n_samples: usize, bootstrap: Bootstrap, sample_ids: Option<&[u64]>) -> Result<Self> {
         check_sample_ids(sample_ids, n_samples)?;
         bootstrap.check()?;
-        if !(0..n_samples).any(|sample| weights.is_positive(sample)) {
-            return Err(Error::InvalidArgument {
-                name: "sample_weight",
-                got: format!("{n_samples} samples without a weight"),
-                expected: "positive for at least one sample".into(),
-            });
-        }
+        check_any_weight(weights, n_samples)?;
         let scheme = match bootstrap {
             Bootstrap::None => Scheme::All,
             Bootstrap::WithReplacement { n_draws } => Scheme::Urn { urn: Urn::of_weights(weights, n_samples), n_draws },
             Bootstrap::WithoutReplacement { n_draws } => {
                 let rows: Vec<u32> = (0..n_samples as u32).filter(|&row| weights.is_positive(row as usize)).collect();
                 let n_draws = n_draws.unwrap_or(rows.len() as u64);
-                if n_draws > rows.len() as u64 {
-                    return Err(Error::InvalidArgument {
-                        name: "max_samples with replace=False",
-                        got: format!("{n_draws} draws from {} samples", rows.len()),
-                        expected: "at most the number of samples with a weight above 0".into(),
-                    });
-                }
+                check_enough(n_draws, rows.len())?;
                 Scheme::Subset { rows, n_draws: n_draws as usize }
+            }
+            Bootstrap::Distinct { n_draws } => {
+                check_enough(n_draws, (0..n_samples).filter(|&row| weights.is_positive(row)).count())?;
+                Scheme::Distinct { urn: Urn::of_weights(weights, n_samples), n_draws }
             }
             Bootstrap::Poisson => Scheme::Poisson { ids: sample_ids.map(Into::into), weights: weights.clone() },
         };
         Ok(Self { n_samples, scheme })
+    }
+
+    /// Makes the sampler of rows of strata. O(rows).
+    pub fn of_strata(weights: &Weights, n_samples: usize, strata: &Arc<Strata>) -> Result<Self> {
+        check_any_weight(weights, n_samples)?;
+        strata.check()?;
+        if strata.of_row.len() != n_samples {
+            return Err(Error::ShapeMismatch {
+                what: "strata",
+                expected: format!("{n_samples} values, one per sample"),
+                got: format!("{} values", strata.of_row.len()),
+            });
+        }
+        let mut rows = vec![Vec::new(); strata.n_draws.len()];
+        for (row, &stratum) in (0..).zip(&strata.of_row).filter(|&(row, _)| weights.is_positive(row as usize)) {
+            rows[stratum as usize].push(row);
+        }
+        for (rows, &n_draws) in rows.iter().zip(&strata.n_draws) {
+            let n_draws = n_draws.unwrap_or(0);
+            if !strata.replace || rows.is_empty() {
+                check_enough(n_draws, rows.len())?;
+            }
+        }
+        Ok(Self { n_samples, scheme: Scheme::Strata { rows, strata: Arc::clone(strata) } })
     }
 
     /// Number of rows of the data, drawn or not.
@@ -94,6 +146,12 @@ impl RowSampler {
             Scheme::All => None,
             Scheme::Urn { urn, n_draws } => Some(urn.draw(seed, 0, *n_draws, runtime)?),
             Scheme::Subset { rows, n_draws } => Some(self.subset(key, rows, *n_draws)),
+            Scheme::Distinct { urn, n_draws } => {
+                let mut counts = vec![0; self.n_samples];
+                urn.distinct(seed, 0, *n_draws, runtime)?.into_iter().for_each(|row| counts[row as usize] = 1);
+                Some(counts)
+            }
+            Scheme::Strata { rows, strata } => Some(self.draw_strata(seed, rows, strata, runtime)?),
             Scheme::Poisson { ids, weights } => Some(self.poisson(key, ids.as_deref(), weights)),
         })
     }
@@ -106,12 +164,54 @@ impl RowSampler {
         }
     }
 
+    /// The rows that are drawn for the tree with this seed, ascending, each as often as it is drawn: what
+    /// [`counts`](Self::counts) counts. Where rows are drawn by weight, O(draws) up to a logarithm, and for
+    /// distinct rows of different weights O(rows).
+    pub fn drawn(&self, seed: u64, runtime: &Runtime<'_>) -> Result<Vec<u32>> {
+        let mut drawn = match &self.scheme {
+            Scheme::Urn { urn, n_draws } => urn.drawn(seed, 0, *n_draws, runtime)?,
+            Scheme::Distinct { urn, n_draws } => urn.distinct(seed, 0, *n_draws, runtime)?,
+            _ => {
+                let counts = self.counts(seed, runtime)?.unwrap_or_else(|| vec![1; self.n_samples]);
+                let repeated = |(row, count): (u32, u32)| std::iter::repeat_n(row, count as usize);
+                return Ok((0..).zip(counts).flat_map(repeated).collect());
+            }
+        };
+        drawn.sort_unstable();
+        Ok(drawn)
+    }
+
     /// The rows that the tree with this seed has not seen, or `None` if every tree sees all rows.
     pub(crate) fn unseen(&self, seed: u64, runtime: &Runtime<'_>) -> Result<Option<Bitset>> {
         let Some(counts) = self.counts(seed, runtime)? else { return Ok(None) };
         let mut unseen = Bitset::new(self.n_samples);
         (0..).zip(&counts).filter(|&(_, &count)| count == 0).for_each(|(row, _)| unseen.insert(row));
         Ok(Some(unseen))
+    }
+
+    /// Draws rows of each stratum, and maybe again from these.
+    fn draw_strata(&self, seed: u64, rows: &[Vec<u32>], strata: &Strata, runtime: &Runtime<'_>) -> Result<Vec<u32>> {
+        let mut counts = vec![0u32; self.n_samples];
+        // Each stratum has random numbers of its own.
+        for (stratum, (rows, &n_draws)) in (0..).zip(rows.iter().zip(&strata.n_draws)) {
+            let urn = Urn::of_weights(&Weights::Unit, rows.len());
+            match n_draws {
+                None => rows.iter().for_each(|&row| counts[row as usize] += 1),
+                Some(0) => {}
+                Some(n) => {
+                    let draw = if strata.replace { Urn::drawn } else { Urn::distinct };
+                    for at in draw(&urn, seed, stratum, n, runtime)? {
+                        counts[rows[at as usize] as usize] += 1;
+                    }
+                }
+            }
+        }
+        let Some(n_draws) = strata.n_draws_again else { return Ok(counts) };
+        let ends = counts.iter().scan(0, |end, &count| {
+            *end += u64::from(count);
+            Some(*end)
+        });
+        Urn::of_ends(ends.collect()).draw(seed, rows.len() as u64, n_draws, runtime)
     }
 
     /// Draws `n_draws` of `rows` without replacement: the first `n_draws` steps of a shuffle

@@ -1,5 +1,7 @@
 //! The urn from which rows are drawn with replacement.
 
+use std::collections::HashMap;
+
 use crate::data::Target;
 use crate::data::target::Weights;
 use crate::error::Result;
@@ -37,8 +39,12 @@ impl Urn {
             *end += weights.get(sample);
             Some(*end)
         };
-        let ends: Box<[u64]> = (0..n_samples).scan(0, add).collect();
-        Self { n_samples, n_balls: ends.last().copied().unwrap_or(0), ends: Some(ends) }
+        Self::of_ends((0..n_samples).scan(0, add).collect())
+    }
+
+    /// Makes the urn in which these are the numbers of balls of each row and all rows before it.
+    pub(super) fn of_ends(ends: Box<[u64]>) -> Self {
+        Self { n_samples: ends.len(), n_balls: ends.last().copied().unwrap_or(0), ends: Some(ends) }
     }
 
     /// How often each row is drawn among the `n_draws` draws of tree number `tree`: a function of
@@ -54,6 +60,51 @@ impl Urn {
             }
         }
         Ok(counts)
+    }
+
+    /// The rows of the `n_draws` draws of tree number `tree`, in the order of the draws: those that
+    /// [`draw`](Self::draw) counts.
+    pub fn drawn(&self, seed: u64, tree: u64, n_draws: u64, runtime: &Runtime<'_>) -> Result<Vec<u32>> {
+        let draws = NodeKey::root(seed, tree).bootstrap();
+        let mut rows = memory::reserve("draws", n_draws as usize)?;
+        for i in 0..n_draws {
+            if i % DRAW_BLOCK == 0 {
+                runtime.check_interrupt()?;
+            }
+            rows.push(self.row(draws.below(self.n_balls, i)) as u32);
+        }
+        Ok(rows)
+    }
+
+    /// Draws `n_draws` rows without replacement, in the order of the draws: each row with a chance in proportion
+    /// to its balls among the rows that are left. At least as many rows must have balls. O(`n_draws`) if each
+    /// row has one ball, else O(rows) and O(`n_draws`) times the logarithm of the number of rows.
+    pub fn distinct(&self, seed: u64, tree: u64, n_draws: u64, runtime: &Runtime<'_>) -> Result<Vec<u32>> {
+        let draws = NodeKey::root(seed, tree).subsample();
+        let mut rows = memory::reserve("draws", n_draws as usize)?;
+        let mut left = self.ends.as_ref().map(|ends| BallsLeft::new(ends));
+        // The first steps of a shuffle (Fisher & Yates) of all rows, of which only those are kept that have moved.
+        let mut moved = HashMap::new();
+        let mut n_balls = self.n_balls;
+        for i in 0..n_draws {
+            if i % DRAW_BLOCK == 0 {
+                runtime.check_interrupt()?;
+            }
+            let ball = draws.below(n_balls, i);
+            rows.push(match &mut left {
+                None => {
+                    n_balls -= 1;
+                    let last = moved.remove(&n_balls).unwrap_or(n_balls);
+                    (if ball == n_balls { last } else { moved.insert(ball, last).unwrap_or(ball) }) as u32
+                }
+                Some(left) => {
+                    let (row, own) = left.take(ball);
+                    n_balls -= own;
+                    row
+                }
+            });
+        }
+        Ok(rows)
     }
 
     /// How many balls of each row are in pieces of which the same draws take a ball: the balls of a row are
@@ -99,6 +150,51 @@ impl Urn {
     }
 }
 
+/// The balls of the rows that have not been drawn, as a tree of sums (Fenwick, 1994): place `i`, counted from
+/// 1, has the sum of the balls of as many rows up to `i` as its lowest bit says.
+struct BallsLeft {
+    sums: Vec<u64>,
+}
+
+impl BallsLeft {
+    /// The balls of rows whose running totals are `ends`. O(rows).
+    fn new(ends: &[u64]) -> Self {
+        let total = |n: usize| n.checked_sub(1).map_or(0, |last| ends[last]);
+        let sum = |place: usize| total(place) - total(place & place.wrapping_sub(1));
+        Self { sums: (0..=ends.len()).map(sum).collect() }
+    }
+
+    /// Takes all balls of the row that has this ball, and returns the row and their number. O(log rows).
+    fn take(&mut self, mut ball: u64) -> (u32, u64) {
+        let n_rows = self.sums.len() - 1;
+        let (mut row, mut step) = (0, (n_rows + 1).next_power_of_two());
+        while step > 0 {
+            if row + step <= n_rows && self.sums[row + step] <= ball {
+                row += step;
+                ball -= self.sums[row];
+            }
+            step /= 2;
+        }
+        let own = self.upto(row + 1) - self.upto(row);
+        let mut place = row + 1;
+        while place <= n_rows {
+            self.sums[place] -= own;
+            place += place & place.wrapping_neg();
+        }
+        (row as u32, own)
+    }
+
+    /// The balls of the first `n` rows.
+    fn upto(&self, mut n: usize) -> u64 {
+        let mut sum = 0;
+        while n > 0 {
+            sum += self.sums[n];
+            n &= n - 1;
+        }
+        sum
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -120,6 +216,41 @@ mod tests {
             assert_eq!(whole, counts.iter().zip([[0], [2], [1], [5]]).map(all).collect::<Vec<_>>());
         }
         assert_eq!(copies.drawn_balls(0, 0, 6, 1, &runtime).unwrap(), None);
+    }
+
+    #[test]
+    fn distinct_rows_are_drawn_by_weight() {
+        let runtime = Runtime::unstoppable();
+        let urn = |weights: &[f64]| {
+            let classes = vec![0; weights.len()];
+            Urn::new(&Target::classification(&classes, &[1], Some(weights)).unwrap())
+        };
+        // The second of two draws is by the balls of the rows that are left.
+        let weights = [0.0, 3.0, 1.0, 0.0, 4.0];
+        let weighted = urn(&weights);
+        let (mut first, mut second) = ([0.0; 5], [0.0; 5]);
+        let n_trees = 20_000;
+        for tree in 0..n_trees {
+            let rows = weighted.distinct(7, tree, 3, &runtime).unwrap();
+            let mut sorted = rows.clone();
+            sorted.sort_unstable();
+            assert_eq!(sorted, [1, 2, 4]);
+            assert_eq!(weighted.distinct(7, tree, 2, &runtime).unwrap(), rows[..2]);
+            first[rows[0] as usize] += 1.0 / n_trees as f64;
+            second[rows[1] as usize] += 1.0 / n_trees as f64;
+        }
+        for row in 0..5 {
+            let others = (0..5).filter(|&other| other != row);
+            let expected: f64 = others.map(|other| weights[other] / 8.0 * weights[row] / (8.0 - weights[other])).sum();
+            assert!((first[row] - weights[row] / 8.0).abs() < 0.015, "{row}");
+            assert!((second[row] - expected).abs() < 0.015, "{row}");
+        }
+        // Equal weights draw as if there were none, and all rows at the end.
+        let plain = urn(&[1.0; 40]);
+        let mut all = plain.distinct(3, 0, 40, &runtime).unwrap();
+        assert_eq!(plain.distinct(3, 0, 17, &runtime).unwrap(), all[..17]);
+        all.sort_unstable();
+        assert!(all.into_iter().eq(0..40));
     }
 
     #[test]

@@ -173,7 +173,7 @@ impl Anew {
         Self {
             depth: 0,
             key: NodeKey::root(search.params.seed, tree),
-            constants: Arc::new(ConstantFeatures::none(search.data.n_features())),
+            constants: Arc::new(search.features_of_no_node(tree)),
             limits: search.params.monotonic_cst.is_some().then(|| Limits::none(search.criterion.n_means())),
         }
     }

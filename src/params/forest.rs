@@ -1,6 +1,7 @@
 //! Hyperparameters of a forest.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::{Splitter, TreeParams, ValidTreeParams, legal, require};
 use crate::error::{Error, Result};
@@ -8,6 +9,30 @@ use crate::error::{Error, Result};
 /// The largest number of trees of a forest. More trees would not fit in memory, and a list of their
 /// numbers is made before any tree is grown.
 pub const MAX_ESTIMATORS: u64 = 1 << 24;
+
+/// How many rows of each stratum a tree gets, drawn evenly from those with a weight above 0. The weight of a row is
+/// multiplied by the number of times it was drawn. Usually the strata are the classes (Chen, Liaw, Breiman, "Using
+/// random forest to learn imbalanced data", 2004, section 2.1).
+#[derive(Debug, PartialEq, Eq)]
+pub struct Strata {
+    /// The stratum of each row.
+    pub of_row: Box<[u32]>,
+    /// How many rows of each stratum are drawn; `None` means all of them, once.
+    pub n_draws: Box<[Option<u64>]>,
+    /// Whether rows are drawn with replacement.
+    pub replace: bool,
+    /// How many rows are then drawn with replacement from all that were drawn, each as often as it was; `None`
+    /// means none.
+    pub n_draws_again: Option<u64>,
+}
+
+impl Strata {
+    /// Checks the numbers of draws. None may be drawn of a stratum.
+    pub fn check(&self) -> Result<()> {
+        let counts = self.n_draws.iter().chain([&self.n_draws_again]).flatten();
+        counts.filter(|&&n| n > 0).try_for_each(|&n| check_draws(n))
+    }
+}
 
 /// The rows on which each tree of a forest is grown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -28,22 +53,37 @@ pub enum Bootstrap {
         /// `None` means all of these.
         n_draws: Option<u64>,
     },
+    /// A sample drawn without replacement, each row with a chance in proportion to its weight among those that
+    /// are left. In the tree, the weight of a row is 1, whatever its weight was.
+    Distinct {
+        /// The number of rows, at least 1 and at most the number of rows with a weight above 0.
+        n_draws: u64,
+    },
     /// All rows; the weight of each row is multiplied by a Poisson count that depends on the row's
     /// name (`rng::PoissonCounts`).
     Poisson,
 }
 
 impl Bootstrap {
+    /// Whether weights are chances of draws, and drawn rows weigh as often as they were drawn.
+    pub(crate) fn draws_by_weight(self) -> bool {
+        matches!(self, Self::WithReplacement { .. } | Self::Distinct { .. })
+    }
+
     /// Checks the number of draws.
     pub fn check(self) -> Result<()> {
         match self {
-            Self::WithReplacement { n_draws } | Self::WithoutReplacement { n_draws: Some(n_draws) } => {
-                require((1..=u64::from(u32::MAX)).contains(&n_draws), "max_samples", n_draws, legal::MAX_SAMPLES)
-                    .map(drop)
-            }
+            Self::WithReplacement { n_draws }
+            | Self::Distinct { n_draws }
+            | Self::WithoutReplacement { n_draws: Some(n_draws) } => check_draws(n_draws),
             Self::None | Self::WithoutReplacement { n_draws: None } | Self::Poisson => Ok(()),
         }
     }
+}
+
+/// Checks a number of draws. Counts of draws are `u32`.
+fn check_draws(n_draws: u64) -> Result<()> {
+    require((1..=u64::from(u32::MAX)).contains(&n_draws), "max_samples", n_draws, legal::MAX_SAMPLES).map(drop)
 }
 
 /// By which rows the categories of a feature are put in order, for splits of the best threshold.
@@ -77,8 +117,10 @@ pub struct ForestParams {
     pub first_tree: u64,
     /// Number of trees to grow.
     pub n_estimators: u64,
-    /// The rows on which each tree is grown.
+    /// The rows on which each tree is grown, unless there are `strata`.
     pub bootstrap: Bootstrap,
+    /// The rows of each stratum on which each tree is grown.
+    pub strata: Option<Arc<Strata>>,
     /// Whether the rows of each tree's sample are weighted such that all classes weigh the same.
     /// Has no meaning in regression, and none without a bootstrap.
     pub balanced_subsample: bool,
@@ -94,6 +136,7 @@ impl ForestParams {
             first_tree: 0,
             n_estimators,
             bootstrap: Bootstrap::None,
+            strata: None,
             balanced_subsample: false,
             category_order: CategoryOrder::default(),
         }
@@ -104,8 +147,10 @@ impl ForestParams {
         let tree = self.tree.check(n_samples, n_features)?;
         let trees = number_trees(self.first_tree, self.n_estimators)?;
         self.bootstrap.check()?;
+        self.strata.as_ref().map_or(Ok(()), |strata| strata.check())?;
         let Self { bootstrap, balanced_subsample, category_order, .. } = *self;
-        Ok(ValidForestParams { tree, trees, bootstrap, balanced_subsample, category_order })
+        let strata = self.strata.clone();
+        Ok(ValidForestParams { tree, trees, bootstrap, strata, balanced_subsample, category_order })
     }
 }
 
@@ -125,6 +170,7 @@ pub struct ValidForestParams {
     pub(crate) tree: ValidTreeParams,
     pub(crate) trees: Range<u64>,
     pub(crate) bootstrap: Bootstrap,
+    pub(crate) strata: Option<Arc<Strata>>,
     pub(crate) balanced_subsample: bool,
     category_order: CategoryOrder,
 }

@@ -35,6 +35,8 @@ pub enum CriterionKind {
     /// Pinball loss about the quantile of this level (regression). With the level 1/2 the loss is
     /// half the absolute error.
     Quantile(QuantileLevel),
+    /// None: trees isolate rows, without a target.
+    Isolation,
 }
 
 impl CriterionKind {
@@ -47,6 +49,7 @@ impl CriterionKind {
             Self::Poisson => "poisson",
             Self::AbsoluteError => "absolute_error",
             Self::Quantile(_) => "quantile",
+            Self::Isolation => "isolation",
         }
     }
 }
@@ -105,6 +108,9 @@ pub struct TreeParams {
     pub min_weight_fraction_leaf: f64,
     /// How many features a node draws.
     pub max_features: MaxFeatures,
+    /// How many features the nodes of a tree draw from, chosen at random for each tree; `None` means all. Only
+    /// with [`FeatureSampling::Active`].
+    pub max_tree_features: Option<u64>,
     /// The features from which a node draws. scikit-learn has no such parameter.
     pub feature_sampling: FeatureSampling,
     /// Categories with fewer samples than this in a node are not told apart in the node.
@@ -147,6 +153,7 @@ impl TreeParams {
             min_samples_leaf: Count::Absolute(1),
             min_weight_fraction_leaf: 0.0,
             max_features: MaxFeatures::All,
+            max_tree_features: None,
             feature_sampling: FeatureSampling::All,
             min_samples_category: 1,
             min_impurity_decrease: 0.0,
@@ -182,6 +189,10 @@ impl TreeParams {
         };
         let share = self.min_weight_fraction_leaf;
         require((0.0..=0.5).contains(&share), "min_weight_fraction_leaf", share, legal::MIN_WEIGHT_FRACTION_LEAF)?;
+        if let Some(n) = self.max_tree_features {
+            let is_legal = n >= 1 && self.feature_sampling == FeatureSampling::Active;
+            require(is_legal, "max_tree_features", n, "an int in the range [1, inf), with active features")?;
+        }
         let least = self.min_samples_category;
         require(least >= 1, "min_samples_category", least, legal::MIN_SAMPLES_CATEGORY)?;
         let least = self.min_impurity_decrease;

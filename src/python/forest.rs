@@ -333,6 +333,34 @@ pub fn draw_rows<'py>(
     Ok(counts.into_iter().map(|counts| counts.into_pyarray(py)).collect())
 }
 
+/// The rows that the sampler draws for some trees.
+///
+/// Parameters
+/// ----------
+/// draws : Draws
+/// seeds : list of int
+///     The seeds of the trees.
+/// n_threads : int
+///
+/// Returns
+/// -------
+/// rows : list of ndarray of uint32
+///     For every tree the rows, ascending, each as often as it is drawn.
+#[pyfunction]
+#[pyo3(signature = (draws, seeds, n_threads = 1))]
+#[allow(clippy::needless_pass_by_value, reason = "the boundary to Python")]
+pub fn list_drawn_rows<'py>(
+    py: Python<'py>,
+    draws: Draws<'_>,
+    seeds: Vec<u64>,
+    n_threads: usize,
+) -> PyResult<Vec<Array1<'py, u32>>> {
+    let sampler = draws.sampler(py)?;
+    let n_steps = draws.n_steps().saturating_mul(seeds.len()).saturating_mul(4);
+    let draw = |runtime: &Runtime<'_>| runtime.map(seeds, |seed| sampler.drawn(seed, runtime));
+    Ok(run(py, n_threads, n_steps, None, draw)?.into_iter().map(|rows| rows.into_pyarray(py)).collect())
+}
+
 /// How many steps it takes to unpack all trees and to sum up their importances.
 fn n_importance_steps(forest: &Forest) -> usize {
     let n_nodes: usize = forest.trees().map(PackedTree::node_count).sum();

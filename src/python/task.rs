@@ -3,6 +3,8 @@
 //! Types are checked here, ranges in `TreeParams::check` and its like; both speak with the same
 //! words.
 
+use std::sync::Arc;
+
 use numpy::{IntoPyArray, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -17,14 +19,14 @@ use crate::error::{Error, Result};
 use crate::forest::RowSampler;
 use crate::params::{
     Bootstrap, CategoryOrder, Count, CriterionKind, FeatureSampling, ForestParams, MaxFeatures, QuantileLevel,
-    Splitter, TreeParams, ValidForestParams, legal,
+    Splitter, Strata, TreeParams, ValidForestParams, legal,
 };
 use crate::runtime::Runtime;
 
 /// The fields of `spinney._fit.task.Task`.
 #[derive(FromPyObject)]
 pub struct Task<'py> {
-    y: Bound<'py, PyAny>,
+    y: Option<Bound<'py, PyAny>>,
     n_classes: Option<Vec<u32>>,
     draws: Option<Draws<'py>>,
     params: Bound<'py, PyDict>,
@@ -54,14 +56,20 @@ impl<'py> Task<'py> {
     /// Reads and checks all but the matrix, of which it wants to know the shape.
     pub fn plan(&self, x: &Bound<'py, PyAny>) -> PyResult<Plan> {
         let tree = tree_params(&self.params, &self.estimator, self.n_classes.is_some(), self.seed)?;
-        let target = self.target(x.py())?;
+        // What has no target is grown by the only criterion that needs none.
+        let tree = match self.y {
+            Some(_) => tree,
+            None => TreeParams { criterion: CriterionKind::Isolation, ..tree },
+        };
         let (n_samples, n_features) = x.getattr("shape")?.extract()?;
+        let target = self.target(x.py(), n_samples)?;
         let bootstrap = self.draws.as_ref().map_or(Ok(Bootstrap::None), Draws::bootstrap)?;
         let params = ForestParams {
             tree,
             first_tree: self.first_tree,
             n_estimators: self.n_trees,
             bootstrap,
+            strata: self.draws.as_ref().map_or(Ok(None), Draws::strata)?,
             balanced_subsample: self.balanced_subsample,
             category_order: category_order(&self.params, &self.estimator)?,
         };
@@ -82,15 +90,19 @@ impl<'py> Task<'py> {
         self.draws.as_ref().map_or(0, Draws::n_steps)
     }
 
-    fn target(&self, py: Python<'_>) -> PyResult<Target> {
+    fn target(&self, py: Python<'_>, n_samples: usize) -> PyResult<Target> {
         let weights = self.draws.as_ref().map_or(Ok(None), Draws::sample_weight)?;
         let (classes, numbers): (PyReadonlyArray2<'_, u32>, PyReadonlyArray2<'_, f64>);
-        let (labels, n_values) = if let Some(n_classes) = &self.n_classes {
-            classes = self.y.extract()?;
-            (Labels::Classes { classes: classes.as_slice()?, n_classes }, classes.len())
-        } else {
-            numbers = self.y.extract()?;
-            (Labels::Numbers { y: numbers.as_slice()?, n_outputs: numbers.shape()[1] }, numbers.len())
+        let (labels, n_values) = match (&self.y, &self.n_classes) {
+            (Some(y), Some(n_classes)) => {
+                classes = y.extract()?;
+                (Labels::Classes { classes: classes.as_slice()?, n_classes }, classes.len())
+            }
+            (Some(y), None) => {
+                numbers = y.extract()?;
+                (Labels::Numbers { y: numbers.as_slice()?, n_outputs: numbers.shape()[1] }, numbers.len())
+            }
+            (None, _) => (Labels::Absent { n_samples }, n_samples),
         };
         // Numbers are sorted.
         let n_steps = n_values.saturating_mul(32);
@@ -151,19 +163,43 @@ pub struct Draws<'py> {
     n_draws: Option<u64>,
     sample_weight: Option<PyReadonlyArray1<'py, f64>>,
     sample_ids: Option<PyReadonlyArray1<'py, u64>>,
+    strata: Option<DrawnStrata<'py>>,
 }
 
-const SCHEMES: [&str; 4] = ["all", "with replacement", "without replacement", "poisson"];
+/// The fields of `spinney._fit.draws.Strata`.
+#[derive(FromPyObject)]
+struct DrawnStrata<'py> {
+    of_row: PyReadonlyArray1<'py, u32>,
+    /// None: all of a stratum.
+    n_draws: Vec<Option<u64>>,
+    replace: bool,
+    n_draws_again: Option<u64>,
+}
+
+impl DrawnStrata<'_> {
+    fn read(&self, n_samples: usize) -> PyResult<Strata> {
+        let of_row = self.of_row.as_slice()?;
+        if of_row.len() != n_samples || of_row.iter().any(|&stratum| stratum as usize >= self.n_draws.len()) {
+            return Err(PyValueError::new_err("strata must have one of the strata for each row."));
+        }
+        let Self { replace, n_draws_again, .. } = *self;
+        Ok(Strata { of_row: of_row.into(), n_draws: self.n_draws.clone().into(), replace, n_draws_again })
+    }
+}
+
+const SCHEMES: [&str; 6] = ["all", "with replacement", "without replacement", "poisson", "distinct", "strata"];
 
 impl Draws<'_> {
     pub fn bootstrap(&self) -> PyResult<Bootstrap> {
         let n_draws = self.n_draws;
         match SCHEMES.iter().position(|scheme| *scheme == self.scheme) {
-            Some(0) => Ok(Bootstrap::None),
+            // How rows of strata are drawn is said by the strata.
+            Some(0 | 5) => Ok(Bootstrap::None),
             // An empty matrix is refused when it is encoded.
             Some(1) => Ok(Bootstrap::WithReplacement { n_draws: n_draws.unwrap_or(self.n_samples.max(1) as u64) }),
             Some(2) => Ok(Bootstrap::WithoutReplacement { n_draws }),
             Some(3) => Ok(Bootstrap::Poisson),
+            Some(4) => Ok(Bootstrap::Distinct { n_draws: n_draws.unwrap_or(self.n_samples.max(1) as u64) }),
             _ => {
                 Err(PyValueError::new_err(format!("scheme must be one of {SCHEMES:?}. Got {:?} instead.", self.scheme)))
             }
@@ -172,6 +208,12 @@ impl Draws<'_> {
 
     pub fn sample_ids(&self) -> PyResult<Option<&[u64]>> {
         Ok(self.sample_ids.as_ref().map(|ids| ids.as_slice()).transpose()?)
+    }
+
+    /// How rows of strata are drawn.
+    pub fn strata(&self) -> PyResult<Option<Arc<Strata>>> {
+        let read = |strata: &DrawnStrata<'_>| strata.read(self.n_samples).map(Arc::new);
+        self.strata.as_ref().map(read).transpose()
     }
 
     /// Steps that the draws of one tree take at most.
@@ -191,8 +233,11 @@ impl Draws<'_> {
         let n_steps = n_samples.saturating_mul(8);
         let encode = |runtime: &Runtime<'_>| Weights::encode(weights, n_samples, n_outputs, runtime);
         let weights = run(py, 1, n_steps, None, encode)?;
-        let (bootstrap, ids) = (self.bootstrap()?, self.sample_ids()?);
-        run(py, 1, n_steps, None, |_| RowSampler::new(&weights, n_samples, bootstrap, ids))
+        let (bootstrap, ids, strata) = (self.bootstrap()?, self.sample_ids()?, self.strata()?);
+        run(py, 1, n_steps, None, |_| match &strata {
+            Some(strata) => RowSampler::of_strata(&weights, n_samples, strata),
+            None => RowSampler::new(&weights, n_samples, bootstrap, ids),
+        })
     }
 }
 

@@ -21,7 +21,7 @@ use crate::data::sparse::SparseColumn;
 use crate::data::{Columns, DenseColumns, SparseColumns};
 use crate::error::Result;
 use crate::params::{FeatureSampling, Strategy};
-use crate::rng::Permutation;
+use crate::rng::{NodeKey, Permutation};
 use crate::runtime::Runtime;
 use crate::simd::Level;
 use crate::split::constants::ConstantFeatures;
@@ -51,6 +51,16 @@ pub(crate) struct Drawn {
 }
 
 impl<C: Criterion> Search<'_, C> {
+    /// The features that no node of tree number `tree` draws, as constants of its root.
+    pub fn features_of_no_node(&self, tree: u64) -> ConstantFeatures {
+        let n_features = self.data.n_features();
+        let constants = ConstantFeatures::none(n_features);
+        let Some(n_own) = self.params.max_tree_features.filter(|&n| n < n_features as u64) else { return constants };
+        let order = NodeKey::root(self.params.seed, tree).tree_feature_order(n_features);
+        let others: Vec<u32> = (n_own as u32..n_features as u32).map(|position| order.at(position)).collect();
+        constants.with(&others, |_| 0).map_or(constants, Arc::unwrap_or_clone)
+    }
+
     /// Draws the features of a node, whose permutation of the features is `order`.
     pub(crate) fn draw(&self, node: &Node<'_, C>, order: &Permutation, scratch: &mut SearchScratch) -> Result<Drawn> {
         if self.draws_all() {
@@ -218,7 +228,8 @@ impl ActiveDraw<'_> {
     fn by_rows(&self, columns: &SparseColumns, gather: &mut Gather) -> Vec<u32> {
         let mut varying = Vec::new();
         gather.for_each(columns, self.samples.ids(), |feature, entries| {
-            if entries_vary(entries, self.samples.len()) {
+            // Features that the tree does without are known as constant.
+            if !self.constants.contains(feature) && entries_vary(entries, self.samples.len()) {
                 varying.push(feature);
             }
         });

@@ -182,7 +182,7 @@ impl<C: Criterion> Search<'_, C> {
     }
 
     pub(crate) fn draws_all(&self) -> bool {
-        self.n_drawn() == self.data.n_features()
+        self.n_drawn() == self.data.n_features() && self.params.max_tree_features.is_none()
     }
 
     /// How many entries these rows store: cells of dense data, nonzeros of sparse data. O(rows).

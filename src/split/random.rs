@@ -17,7 +17,8 @@ const FEW: usize = 16;
 /// Offers one random cut of a column, whose entries may be in any order. If the node has missing
 /// values in the column, three cuts are offered: the random cut with missing values on the right,
 /// the random cut with missing values on the left, and the cut that parts missing values from all
-/// values. Returns the highest score of a legal cut, or minus infinity if no cut is legal; `None`
+/// values. Without a target one of them is offered: a random cut if there is one, with missing values on a random
+/// side. Returns the highest score of a legal cut, or minus infinity if no cut is legal; `None`
 /// if the column does not vary.
 pub(crate) fn random_cut<C: Criterion>(
     at: NodeSearch<'_, C>,
@@ -43,6 +44,11 @@ pub(crate) fn random_cut<C: Criterion>(
         let last_left = first_right(at, column, (lowest, highest), ranks) - 1;
         let cut = Cut::Random { key: at.node.key, lowest, highest };
         let candidate = Candidate { last_left, cut, ..candidate };
+        if !C::HAS_TARGET {
+            let missing = missing.map(|_| at.node.key.side_of_missing(column.feature));
+            offer(Candidate { missing, ..candidate });
+            return score;
+        }
         offer(candidate);
         if missing_rank.is_some() {
             offer(Candidate { missing: Some(Side::Left), ..candidate });

@@ -1,19 +1,20 @@
 //! Categories as bits, so that a cluster tests the set of a split in the step that compares the cuts of the
 //! others: a row goes right if its cell and the split have a bit in common.
 //!
-//! The cell of a feature of at most [`FEW`] categories has one bit: that of the row's category. A split has the
-//! bits of the categories that go right. A feature of more categories has its cells anew for each tree: a bit for
-//! each of 32 of the tree's splits on it, set if the row's category goes right there, from a table by category. If a
-//! tree has too many splits for that, or too few for so many categories, splits on such features are clusters of their
-//! own, whose sets are looked up.
+//! The cell of a feature of at most [`FEW`] categories has one bit: that of the row's category. A split has
+//! the bits of the categories that go right. A feature of more categories has its cells anew for each tree: a
+//! bit for each of 32 of the tree's splits on it, set if the row's category goes right there, from a table by
+//! category. If a tree has too many splits for that, or too few for so many categories, splits on such
+//! features are clusters of their own, whose sets are looked up.
 
 use super::sets::{CategorySets, SetView};
 
-/// The most categories whose bits, with one for values that are none of them and one for missing values, fit in
-/// a cell.
+/// The most categories whose bits, with one for values that are none of them and one for missing values, fit
+/// in a cell.
 pub(super) const FEW: u32 = 30;
 
-/// Where a value stands among the entries for `n_categories` categories, values that are none, and missing ones.
+/// Where a value stands among the entries for `n_categories` categories, values that are none, and missing
+/// ones.
 #[inline]
 pub(super) fn entry(value: f64, n_categories: u32) -> u32 {
     let code = value as u32;
@@ -62,7 +63,8 @@ pub(super) enum Test {
 /// A table of answers has at most so many entries for each split.
 const ENTRIES_PER_SPLIT: usize = 64;
 
-/// The test of each feature, given its number of categories and of splits. All answers take at most `most` cells.
+/// The test of each feature, given its number of categories and of splits. All answers take at most `most`
+/// cells.
 pub(super) fn tests(n_categories: &[u32], n_splits: &[usize], most: usize) -> Vec<Test> {
     let mut tests = vec![Test::Cut; n_splits.len()];
     let mut many = Vec::new();
@@ -96,18 +98,16 @@ pub(super) struct Alone {
 #[derive(Debug)]
 struct AloneSplit {
     place: usize,
-    /// The entry of missing values, if they go left; else none.
-    missing_left: u32,
-    missing_right: u32,
+    /// The entry of missing values.
+    missing: u32,
+    missing_go_left: bool,
 }
 
 impl Alone {
     /// Adds a split and returns its number.
     pub fn add(&mut self, place: usize, split: SetSplit<'_>, n_categories: u32) -> usize {
-        let missing = n_categories + 1;
-        let [missing_left, missing_right] =
-            if split.missing_go_left { [missing, u32::MAX] } else { [u32::MAX, missing] };
-        self.splits.push(AloneSplit { place, missing_left, missing_right });
+        let missing_go_left = split.missing_go_left;
+        self.splits.push(AloneSplit { place, missing: n_categories + 1, missing_go_left });
         self.sets.push(split.set)
     }
 
@@ -116,7 +116,7 @@ impl Alone {
     pub fn goes_right(&self, number: usize, entry: impl Fn(usize) -> u32) -> bool {
         let split = &self.splits[number];
         let entry = entry(split.place);
-        entry == split.missing_right || entry != split.missing_left && !self.sets.get(number).goes_left(entry.into())
+        !if entry == split.missing { split.missing_go_left } else { self.sets.get(number).goes_left(entry.into()) }
     }
 
     pub fn n_bytes(&self) -> usize {
@@ -148,7 +148,8 @@ impl Answers {
         size_of::<Self>() + size_of_val(&self.right[..])
     }
 
-    /// Adds a split to the last of `answers` about its feature, or to new ones; returns their place and the bit.
+    /// Adds a split to the last of `answers` about its feature, or to new ones; returns their place and the
+    /// bit.
     pub fn add(answers: &mut Vec<Self>, place: usize, split: SetSplit<'_>, n_categories: u32) -> (usize, u32) {
         let at = answers.iter().rposition(|of| of.place == place && of.n_splits < u32::BITS);
         let at = at.unwrap_or_else(|| {

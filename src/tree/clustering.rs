@@ -46,8 +46,8 @@ pub(super) struct Chosen {
 }
 
 impl<F: Fn(u32) -> Option<[u32; 2]>> Clustering<F> {
-    /// Finds the best clusters of the splits whose numbers are below `n_numbers`; the children of a
-    /// split that are splits have greater ones. `is_alone` says which splits are clusters of their own. O(splits),
+    /// Finds the best clusters of the splits whose numbers are below `n_numbers`; the children of a split
+    /// that are splits have greater ones. `is_alone` says which splits are clusters of their own. O(splits),
     /// 72 bytes each.
     pub fn new(n_numbers: usize, children: F, is_alone: impl Fn(u32) -> bool) -> Self {
         let mut below = vec![Below { n_leaves: 1, is_alone: false, costs: [f32::INFINITY; SPLITS + 1] }; n_numbers];
@@ -101,8 +101,8 @@ impl<F: Fn(u32) -> Option<[u32; 2]>> Clustering<F> {
     }
 }
 
-/// The costs below a child, by the number of splits that a cluster above takes; a leaf costs nothing, and has no
-/// splits.
+/// The costs below a child, by the number of splits that a cluster above takes; a leaf costs nothing, and has
+/// no splits.
 fn options(below: &[Below], child: u32) -> &[f32] {
     below.get(child as usize).map_or(&[0.0], |Below { n_leaves, is_alone, costs }| {
         let n_splits = if *is_alone { 0 } else { *n_leaves as usize - 1 };

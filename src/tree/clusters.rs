@@ -17,7 +17,7 @@ use super::clustering::{Chosen, Clustering, SPLITS};
 use super::flagged::{Flagged, narrow};
 use super::pages::places_below;
 use super::position::AT_LEAF;
-use super::sets::SetView;
+use super::walk::SplitView;
 use crate::tuning::tuned;
 
 /// The most exits of a cluster, and the numbers that are read for each.
@@ -26,26 +26,15 @@ pub(super) const LANES: usize = SPLITS + 1;
 pub(super) const MAX_FEATURES: usize = 128;
 /// In a feature: missing values go right.
 const MISSING_RIGHT: u8 = 1 << 7;
-/// In the mask of an exit, which has a bit for each split: the cut of the same place is bits (`category_bits`).
+/// In the mask of an exit, which has a bit for each split: the cut of the same place is bits
+/// (`category_bits`).
 pub(super) const BITS: u16 = 1 << SPLITS;
 /// In a feature with [`BITS`]: the split is alone, and its cut is its number among such splits.
 const ALONE: u8 = MISSING_RIGHT;
 tuned! {
-    /// The most cells of a row that a tree may add for features of many categories: each costs a look-up per row
-    /// and four bytes per category (bench `sweep`).
+    /// The most cells of a row that a tree may add for features of many categories: each costs a look-up per
+    /// row and four bytes per category (bench `sweep`).
     fn most_answers() -> usize = 16;
-}
-
-/// A split of a tree that is to be clustered. Its children are splits by their numbers, or leaves
-/// by theirs, with [`AT_LEAF`].
-#[derive(Debug, Clone, Copy)]
-pub struct ClusterSplit<'a> {
-    pub feature: u32,
-    pub threshold: f64,
-    pub missing_go_left: bool,
-    /// Of a split on a categorical feature, which has no threshold.
-    pub set: Option<SetView<'a>>,
-    pub children: [u32; 2],
 }
 
 /// A tree as clusters.
@@ -114,7 +103,7 @@ impl Clusters {
         n_categories: &[u32],
         n_numbers: usize,
         root: u32,
-        split: impl Fn(u32) -> Option<ClusterSplit<'a>>,
+        split: impl Fn(u32) -> Option<SplitView<'a>>,
     ) -> Option<Self> {
         if n_features > MAX_FEATURES {
             return None;
@@ -141,7 +130,7 @@ impl Clusters {
                 exits[from] = first as u32;
             }
             clustering.choose(top, &mut chosen);
-            for ClusterSplit { feature, threshold, missing_go_left, set, .. } in
+            for SplitView { feature, threshold, missing_go_left, set, .. } in
                 chosen.splits.iter().filter_map(|&id| split(id))
             {
                 let Some(set) = set else {

@@ -22,15 +22,15 @@ use numbers::Numbers;
 pub use parts::{Entry, Fault, Parts, Shape};
 use shares::Shares;
 
-use super::clusters::{self, Clusters};
+use super::clusters::Clusters;
 use super::flat::{FlatTree, Node};
 use super::leaves::MadeLeafShares;
 use super::made::Made;
 use super::position::AT_LEAF as LEAF;
 use super::records::{Record, Records};
 use super::sets::{CategorySets, SetView};
-use super::walk::Walk;
-use super::ways::{self, Ways};
+use super::walk::{SplitView, Walk};
+use super::ways::Ways;
 use super::{Tree, n_values};
 use crate::error::Result;
 
@@ -259,9 +259,15 @@ impl Walk for PackedTree {
     }
 
     #[inline]
-    fn split(&self, at: u32) -> ways::WaySplit {
+    fn split(&self, at: u32) -> SplitView<'_> {
         let split = &self.splits[at as usize];
-        ways::WaySplit { feature: split.feature(), threshold: split.threshold(), children: split.children }
+        SplitView {
+            feature: split.feature(),
+            threshold: split.threshold(),
+            set: split.threshold().is_nan().then(|| SetView::at(&self.sets, split.set())),
+            missing_go_left: split.missing_go_left(),
+            children: split.children,
+        }
     }
 
     #[inline]
@@ -310,23 +316,13 @@ impl Walk for PackedTree {
         self.clusters.for_batch(self.splits.len(), n_rows, || {
             // In preorder, children come after their parents.
             Clusters::new(self.n_features, &self.n_categories, self.splits.len(), self.root(), |id| {
-                self.splits.get(id as usize).map(|split| clusters::ClusterSplit {
-                    feature: split.feature(),
-                    threshold: split.threshold(),
-                    set: split.threshold().is_nan().then(|| SetView::at(&self.sets, split.set())),
-                    missing_go_left: split.missing_go_left(),
-                    children: split.children,
-                })
+                ((id as usize) < self.splits.len()).then(|| self.split(id))
             })
         })
     }
 
     fn ways(&self, n_rows: usize) -> Option<&Ways> {
-        self.ways.for_batch(self.splits.len(), n_rows, || {
-            Some(Ways::new(self.root(), self.n_leaves(), self.n_features, |at| {
-                (self.split(at), self.step(at, |_| 0.0))
-            }))
-        })
+        self.ways.for_batch(self.splits.len(), n_rows, || Some(Ways::new(self, self.n_features)))
     }
 
     #[inline]

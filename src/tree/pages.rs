@@ -4,6 +4,7 @@ use super::category_bits::{Answers, FEW, bit, entry};
 use crate::data::rows::CellRows;
 use crate::error::Result;
 use crate::memory;
+use crate::simd::{Level, vectorized};
 
 /// Values of a cache line.
 pub(super) const PAGE: usize = 16;
@@ -20,9 +21,11 @@ pub(super) struct Pages {
     cells: Vec<Page>,
     per_row: usize,
     n_rows: usize,
-    is_exact: bool,
-    /// By how much each value was rounded, as bits, see [`places_below`]. Nothing if none was.
+    has_missing: bool,
+    /// By how much each value was rounded, as bits, see [`places_below`].
     lows: Vec<Page>,
+    /// Whether any was.
+    has_lows: bool,
     /// For each feature of many categories, the entries of all rows.
     entries: Vec<Vec<u32>>,
 }
@@ -38,8 +41,8 @@ impl Pages {
         Self::pages_of(n_cells) * size_of::<Page>()
     }
 
-    /// Copies the rows of which the values begin at `starts`, rounded up. Features of few categories become bits
-    /// (`category_bits`). A row has room for `n_cells` cells.
+    /// Copies the rows of which the values begin at `starts`, rounded up. Features of few categories become
+    /// bits (`category_bits`). A row has room for `n_cells` cells.
     pub fn copy(&mut self, cells: &CellRows<'_>, starts: &[usize], n_cells: usize, n_categories: &[u32]) -> Result<()> {
         let width = cells.width();
         self.per_row = Self::pages_of(n_cells);
@@ -48,19 +51,20 @@ impl Pages {
         if self.cells.len() < n_pages {
             self.cells = memory::filled("rows of X", Page([0.0; PAGE]), n_pages)?;
         }
-        self.is_exact = true;
-        for (row, &start) in self.cells.chunks_exact_mut(self.per_row).zip(starts) {
-            self.is_exact &= match cells {
-                CellRows::F32(all) => fill(row, &all.cells[start..start + width], |value| (value, !value.is_nan())),
-                CellRows::F64(all) => fill(row, &all.cells[start..start + width], rounded_up),
-            };
-        }
-        self.lows.clear();
-        if let (CellRows::F64(all), false) = (cells, self.is_exact) {
-            self.lows = memory::filled("rows of X", Page([0.0; PAGE]), n_pages)?;
-            for (row, &start) in self.lows.chunks_exact_mut(self.per_row).zip(starts) {
-                fill(row, &all.cells[start..start + width], |value| (low(value), true));
+        let level = Level::widest();
+        let pages = &mut self.cells[..n_pages];
+        let found = match cells {
+            CellRows::F32(all) => copy_rows(level, pages, self.per_row, all.cells, starts, width),
+            CellRows::F64(all) => round_rows(level, pages, self.per_row, all.cells, starts, width),
+        };
+        self.has_missing = found & IS_MISSING != 0;
+        self.has_lows = false;
+        if let (CellRows::F64(all), true) = (cells, found & WAS_ROUNDED != 0) {
+            if self.lows.len() < n_pages {
+                self.lows = memory::filled("rows of X", Page([0.0; PAGE]), n_pages)?;
             }
+            self.has_lows = true;
+            note_lows(level, &mut self.lows[..n_pages], self.per_row, all.cells, starts, width);
         }
         self.entries.clear();
         for (feature, &n_categories) in (0..).zip(n_categories).filter(|&(_, &n)| n > 0) {
@@ -105,14 +109,14 @@ impl Pages {
         self.n_rows
     }
 
-    /// Whether no value is missing and none was rounded.
-    pub fn is_exact(&self) -> bool {
-        self.is_exact
+    /// Whether any value is missing.
+    pub fn has_missing(&self) -> bool {
+        self.has_missing
     }
 
     /// By how much the values of all rows were rounded, page by page, or nothing if none was.
     pub fn lows(&self) -> &[Page] {
-        &self.lows
+        if self.has_lows { &self.lows } else { &[] }
     }
 
     /// The pages of all rows, and maybe more.
@@ -121,33 +125,70 @@ impl Pages {
     }
 }
 
-/// Writes values to the pages of a row. Returns whether all of them are exact.
-#[inline]
-fn fill<T: Copy>(row: &mut [Page], values: &[T], convert: impl Fn(T) -> (f32, bool)) -> bool {
-    let mut all_exact = true;
-    for (page, values) in row.iter_mut().zip(values.chunks(PAGE)) {
-        for (cell, &value) in page.0.iter_mut().zip(values) {
-            let (value, is_exact) = convert(value);
-            *cell = value;
-            all_exact &= is_exact;
-        }
+vectorized! {
+    /// Copies rows to pages. Returns [`IS_MISSING`] if a value is missing.
+    fn copy_rows(pages: &mut [Page], per_row: usize, cells: &[f32], starts: &[usize], width: usize) -> u32 {
+        let rows = pages.chunks_exact_mut(per_row).zip(starts);
+        rows.fold(0, |found, (row, &start)| {
+            found | fill(row, &cells[start..start + width], |value| (value, u32::from(value.is_nan())))
+        })
     }
-    all_exact
 }
 
-/// The least number in single precision that is not below a value, and whether it is equal to it.
+vectorized! {
+    /// Copies rows to pages, rounded up. Returns [`IS_MISSING`] and [`WAS_ROUNDED`] where they hold of a value.
+    fn round_rows(pages: &mut [Page], per_row: usize, cells: &[f64], starts: &[usize], width: usize) -> u32 {
+        let rows = pages.chunks_exact_mut(per_row).zip(starts);
+        rows.fold(0, |found, (row, &start)| found | fill(row, &cells[start..start + width], rounded_up))
+    }
+}
+
+vectorized! {
+    /// Writes to pages by how much the values of rows were rounded.
+    fn note_lows(pages: &mut [Page], per_row: usize, cells: &[f64], starts: &[usize], width: usize) {
+        for (row, &start) in pages.chunks_exact_mut(per_row).zip(starts) {
+            fill(row, &cells[start..start + width], |value| (low(value), 0));
+        }
+    }
+}
+
+/// What may hold of a value that is copied to a page.
+const IS_MISSING: u32 = 1;
+const WAS_ROUNDED: u32 = 2;
+
+/// Writes values to the pages of a row. Returns what holds of any of them.
 #[inline]
-fn rounded_up(value: f64) -> (f32, bool) {
+fn fill<T: Copy>(row: &mut [Page], values: &[T], convert: impl Fn(T) -> (f32, u32)) -> u32 {
+    let mut found = 0;
+    for (page, values) in row.iter_mut().zip(values.chunks(PAGE)) {
+        for (cell, &value) in page.0.iter_mut().zip(values) {
+            let (value, of_value) = convert(value);
+            *cell = value;
+            found |= of_value;
+        }
+    }
+    found
+}
+
+/// The least number in single precision that is not below a value, and what holds of the value.
+#[inline]
+fn rounded_up(value: f64) -> (f32, u32) {
     let nearest = value as f32;
     let widened = f64::from(nearest);
-    (if widened < value { nearest.next_up() } else { nearest }, widened == value)
+    // The next number above one below zero has lower bits.
+    let bits = nearest.to_bits() as i32;
+    let step = i32::from(widened < value) * (bits >> 31 | 1);
+    // Missing values differ from themselves.
+    let (is_missing, differs) = (u32::from(value.is_nan()), u32::from(widened != value));
+    let found = (IS_MISSING * is_missing) | (WAS_ROUNDED * (differs - is_missing));
+    (f32::from_bits((bits + step) as u32), found)
 }
 
 /// Places of double precision between two numbers of single precision.
 const PLACES: u32 = 1 << 29;
 
-/// How far a number is below one in single precision, of which the next one below is not above it: in places of
-/// double precision, of which [`PLACES`] lie between the two. Nothing where these are no normal numbers.
+/// How far a number is below one in single precision, of which the next one below is not above it: in places
+/// of double precision, of which [`PLACES`] lie between the two. Nothing where these are no normal numbers.
 pub(super) fn places_below(number: f64, upper: f32) -> Option<u32> {
     let lower = upper.next_down();
     if !(upper.is_normal() && lower.is_normal()) {
@@ -162,7 +203,8 @@ pub(super) fn places_below(number: f64, upper: f32) -> Option<u32> {
 /// [`places_below`] of a value that is rounded up, as bits. Another number where that is nothing.
 #[inline]
 fn low(value: f64) -> f32 {
-    // The bits of double precision that single precision lacks count the places above the number nearer to zero.
+    // The bits of double precision that single precision lacks count the places above the number nearer to
+    // zero.
     let beyond = value.to_bits() as u32 & (PLACES - 1);
     f32::from_bits(if value.is_sign_negative() { beyond } else { (PLACES - beyond) & (PLACES - 1) })
 }
@@ -188,11 +230,11 @@ mod tests {
     #[test]
     fn values_are_rounded_up() {
         for value in [0.1, -0.1, 1e300, -1e300, 1e-300, -1e-300, 16_777_217.0, 1.0, -0.0, f64::INFINITY] {
-            let (rounded, is_exact) = rounded_up(value);
+            let (rounded, found) = rounded_up(value);
             assert!(f64::from(rounded) >= value && f64::from(rounded.next_down()) < value, "{value}");
-            assert_eq!(is_exact, f64::from(rounded) == value);
+            assert_eq!(found, if f64::from(rounded) == value { 0 } else { WAS_ROUNDED });
         }
-        assert!(rounded_up(f64::NAN).0.is_nan() && !rounded_up(f64::NAN).1);
-        assert_eq!(rounded_up(f64::NEG_INFINITY), (f32::NEG_INFINITY, true));
+        assert!(rounded_up(f64::NAN).0.is_nan() && rounded_up(f64::NAN).1 == IS_MISSING);
+        assert_eq!(rounded_up(f64::NEG_INFINITY), (f32::NEG_INFINITY, 0));
     }
 }

@@ -28,8 +28,9 @@ pub(super) fn is_possible(n_features: usize) -> bool {
 pub(super) struct RowDescent {
     /// By row, the number of the leaf that it has reached.
     leaves: Vec<u32>,
-    /// Rows that have met a cut that is equal to a value of theirs, where what was rounded cannot be compared:
-    /// infinite cuts and the smallest ones. Their leaves may be wrong. A row can be there more than once.
+    /// Rows that have met a cut that is equal to a value of theirs, where what was rounded cannot be
+    /// compared: infinite cuts and the smallest ones. Their leaves may be wrong. A row can be there more than
+    /// once.
     doubtful: Vec<u16>,
     /// Lists of rows, and room for those that they are divided into.
     ids: [Vec<u16>; 2],
@@ -128,26 +129,26 @@ mod avx512 {
 
     /// Sends the rows in the one list that is pending to their leaves.
     fn run_with<E: Flagged>(descent: &mut RowDescent, clusters: &Clusters, exits: &[E], rows: &Pages) {
+        macro_rules! divide_with {
+            ($pages:literal) => {
+                match (rows.has_missing(), rows.lows().is_empty(), clusters.has_categories()) {
+                    (false, true, false) => divide::<$pages, false, false, false, E>(descent, clusters, exits, rows),
+                    (false, true, true) => divide::<$pages, false, false, true, E>(descent, clusters, exits, rows),
+                    (false, false, false) => divide::<$pages, false, true, false, E>(descent, clusters, exits, rows),
+                    (false, false, true) => divide::<$pages, false, true, true, E>(descent, clusters, exits, rows),
+                    (true, _, false) => divide::<$pages, true, true, false, E>(descent, clusters, exits, rows),
+                    (true, _, true) => divide::<$pages, true, true, true, E>(descent, clusters, exits, rows),
+                }
+            };
+        }
         // SAFETY: the features are supported. There is a page for each of the features of each row,
         // there is room for the lists, and the exits are those of the clusters.
         unsafe {
-            match (rows.per_row(), rows.is_exact(), clusters.has_categories()) {
-                (1, true, false) => divide::<1, false, false, E>(descent, clusters, exits, rows),
-                (1, false, false) => divide::<1, true, false, E>(descent, clusters, exits, rows),
-                (2, true, false) => divide::<2, false, false, E>(descent, clusters, exits, rows),
-                (2, false, false) => divide::<2, true, false, E>(descent, clusters, exits, rows),
-                (4, true, false) => divide::<4, false, false, E>(descent, clusters, exits, rows),
-                (4, false, false) => divide::<4, true, false, E>(descent, clusters, exits, rows),
-                (_, true, false) => divide::<8, false, false, E>(descent, clusters, exits, rows),
-                (_, false, false) => divide::<8, true, false, E>(descent, clusters, exits, rows),
-                (1, true, true) => divide::<1, false, true, E>(descent, clusters, exits, rows),
-                (1, false, true) => divide::<1, true, true, E>(descent, clusters, exits, rows),
-                (2, true, true) => divide::<2, false, true, E>(descent, clusters, exits, rows),
-                (2, false, true) => divide::<2, true, true, E>(descent, clusters, exits, rows),
-                (4, true, true) => divide::<4, false, true, E>(descent, clusters, exits, rows),
-                (4, false, true) => divide::<4, true, true, E>(descent, clusters, exits, rows),
-                (_, true, true) => divide::<8, false, true, E>(descent, clusters, exits, rows),
-                (_, false, true) => divide::<8, true, true, E>(descent, clusters, exits, rows),
+            match rows.per_row() {
+                1 => divide_with!(1),
+                2 => divide_with!(2),
+                4 => divide_with!(4),
+                _ => divide_with!(8),
             }
         }
         descent.leaves.iter_mut().for_each(|leaf| *leaf &= !E::FLAG);
@@ -165,6 +166,8 @@ mod avx512 {
         cuts: __m512,
         /// In 32 bits each, as the compiler knows no short way from a mask to lanes of 16.
         left_of: __m512i,
+        /// The number of the split that is a cluster of its own, if it is one.
+        alone: Option<usize>,
     }
 
     #[inline]
@@ -188,6 +191,7 @@ mod avx512 {
             bits: if CATEGORIES { _mm512_test_epi32_mask(left_of, _mm512_set1_epi32(BITS.into())) } else { 0 },
             cuts,
             left_of,
+            alone: if CATEGORIES { cluster.alone() } else { None },
         }
     }
 
@@ -212,52 +216,73 @@ mod avx512 {
         }
     }
 
-    /// The exit that a row takes, and whether that is doubtful: a value is equal to a cut, and what was rounded
-    /// cannot be compared. Values are missing or were rounded only if the row is `CHECKED`.
-    ///
-    /// # Safety
-    ///
-    /// `row` is the first of `PAGES` pages, and `low` the first of as many, or null if no value was rounded.
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi2,bmi1,popcnt")]
-    unsafe fn exit<const PAGES: usize, const CHECKED: bool, const CATEGORIES: bool>(
-        cluster: &Loaded,
-        lows: &[u32; LANES],
-        row: *const Page,
-        low: *const Page,
-    ) -> (usize, bool) {
-        // SAFETY: the caller promises the pages.
-        let values = unsafe { gather::<PAGES>(cluster, row) };
-        let mut right = _mm512_cmp_ps_mask::<_CMP_GE_OQ>(values, cluster.cuts);
-        let mut is_doubtful = false;
-        if CHECKED {
-            right |= _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(values, values) & cluster.missing_right;
-            let equal = _mm512_cmp_ps_mask::<_CMP_EQ_OQ>(values, cluster.cuts) & !cluster.bits;
-            if equal != 0 && !low.is_null() {
-                // SAFETY: the caller promises these pages as well. `lows` has 16 items.
-                let (of_row, of_cuts) = unsafe {
-                    let of_row = gather::<PAGES>(cluster, low);
-                    (_mm512_castps_si512(of_row), _mm512_loadu_si512(lows.as_ptr().cast()))
-                };
-                right = right & !equal | equal & _mm512_cmplt_epu32_mask(of_row, of_cuts);
-                is_doubtful = _mm512_testn_epi32_mask(of_cuts, of_cuts) & equal != 0;
-            }
-        }
-        if CATEGORIES {
-            let has_bit = _mm512_test_epi32_mask(_mm512_castps_si512(values), _mm512_castps_si512(cluster.cuts));
-            // Without the lane behind the last split of the largest cluster, whose bit in the masks is taken.
-            right = (right & !cluster.bits | has_bit & cluster.bits) & !BITS;
-        }
-        // The last exit is on the left side of no split, so one is found.
-        let open = _mm512_testn_epi32_mask(_mm512_set1_epi32(right.into()), cluster.left_of);
-        debug_assert_ne!(open, 0, "a row takes an exit");
-        (u32::from(open).trailing_zeros() as usize, is_doubtful)
+    /// The values of rows, as the steps of a descent read them.
+    #[derive(Clone, Copy)]
+    struct Values<'a> {
+        rows: &'a Pages,
+        pages: *const Page,
+        /// Null if no value was rounded.
+        lows: *const Page,
     }
 
-    /// Whether a row goes right at a split that is a cluster of its own.
-    #[inline]
-    fn goes_right(clusters: &Clusters, split: usize, rows: &Pages, row: usize) -> bool {
-        clusters.alone().goes_right(split, |place| rows.entry(row, place))
+    impl<'a> Values<'a> {
+        fn new(rows: &'a Pages) -> Self {
+            let lows = if rows.lows().is_empty() { std::ptr::null() } else { rows.lows().as_ptr() };
+            Self { rows, pages: rows.pages().as_ptr(), lows }
+        }
+
+        /// The exit that a row takes, and whether that is doubtful: a value is equal to a cut, and what was
+        /// rounded cannot be compared. Values may be missing only if they are said to be `MISSING`, and have been
+        /// rounded only if they are `ROUNDED`.
+        ///
+        /// # Safety
+        ///
+        /// There must be `PAGES` pages of the row, and as many of lows if there are any.
+        #[inline]
+        #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi2,bmi1,popcnt")]
+        unsafe fn exit<const PAGES: usize, const MISSING: bool, const ROUNDED: bool, const CATEGORIES: bool>(
+            self,
+            clusters: &Clusters,
+            cluster: &Loaded,
+            lows: &[u32; LANES],
+            row: usize,
+        ) -> (usize, bool) {
+            if CATEGORIES && let Some(split) = cluster.alone {
+                let goes_right = clusters.alone().goes_right(split, |place| self.rows.entry(row, place));
+                return (usize::from(goes_right), false);
+            }
+            // SAFETY: the caller promises the pages.
+            let values = unsafe { gather::<PAGES>(cluster, self.pages.add(row * PAGES)) };
+            let mut right = _mm512_cmp_ps_mask::<_CMP_GE_OQ>(values, cluster.cuts);
+            let mut is_doubtful = false;
+            if MISSING {
+                right |= _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(values, values) & cluster.missing_right;
+            }
+            if ROUNDED {
+                let equal = _mm512_cmp_ps_mask::<_CMP_EQ_OQ>(values, cluster.cuts) & !cluster.bits;
+                if equal != 0 && !self.lows.is_null() {
+                    // SAFETY: the caller promises these pages as well. `lows` has 16 items.
+                    let (of_row, of_cuts) = unsafe {
+                        let of_row = gather::<PAGES>(cluster, self.lows.add(row * PAGES));
+                        (_mm512_castps_si512(of_row), _mm512_loadu_si512(lows.as_ptr().cast()))
+                    };
+                    right = right & !equal | equal & _mm512_cmplt_epu32_mask(of_row, of_cuts);
+                    is_doubtful = _mm512_testn_epi32_mask(of_cuts, of_cuts) & equal != 0;
+                }
+            }
+            if CATEGORIES {
+                let has_bit = _mm512_test_epi32_mask(_mm512_castps_si512(values), _mm512_castps_si512(cluster.cuts));
+                // Without the lane behind the last split of the largest cluster, whose bit in the masks is
+                // taken.
+                right = (right & !cluster.bits | has_bit & cluster.bits) & !BITS;
+            }
+            // The last exit is on the left side of no split, so one is found.
+            let open = _mm512_testn_epi32_mask(_mm512_set1_epi32(right.into()), cluster.left_of);
+            debug_assert_ne!(open, 0, "a row takes an exit");
+            let exit = u32::from(open).trailing_zeros() as usize;
+            debug_assert!(exit < LANES, "a cluster has at most `LANES` exits");
+            (exit, is_doubtful)
+        }
     }
 
     /// Divides the lists that are pending until all rows have come to leaves.
@@ -268,7 +293,13 @@ mod avx512 {
     /// side of the ids, and the exits, must have [`IDS`] items more than there are rows.
     /// `following` must be the exits of the clusters.
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi2,bmi1,popcnt")]
-    unsafe fn divide<const PAGES: usize, const CHECKED: bool, const CATEGORIES: bool, E: Flagged>(
+    unsafe fn divide<
+        const PAGES: usize,
+        const MISSING: bool,
+        const ROUNDED: bool,
+        const CATEGORIES: bool,
+        E: Flagged,
+    >(
         descent: &mut RowDescent,
         clusters: &Clusters,
         following: &[E],
@@ -278,9 +309,7 @@ mod avx512 {
         // What the checks of debug builds compare with.
         let (n_rows, n_ids, n_exits) = (leaves.len(), first.len().min(second.len()), exits.len());
         let is_a_row = |row: usize| row < n_rows && (row + 1) * PAGES <= rows.pages().len();
-        let (leaves, exits, pages) = (leaves.as_mut_ptr(), exits.as_mut_ptr(), rows.pages().as_ptr());
-        let lows = if rows.lows().is_empty() { std::ptr::null() } else { rows.lows().as_ptr() };
-        let low_of = |row: usize| if lows.is_null() { lows } else { lows.wrapping_add(row * PAGES) };
+        let (leaves, exits, values) = (leaves.as_mut_ptr(), exits.as_mut_ptr(), Values::new(rows));
         let sides = [first.as_mut_ptr(), second.as_mut_ptr()];
         while let Some(ClusterRows { cluster, start, len, side }) = pending.pop() {
             let (start, len) = (start as usize, len as usize);
@@ -293,32 +322,25 @@ mod avx512 {
                 unsafe {
                     let ids = std::slice::from_raw_parts(ids, len);
                     debug_assert!(ids.iter().all(|&row| is_a_row(row.into())), "lists are of rows");
-                    go_on::<PAGES, CHECKED, CATEGORIES, E>(clusters, following, cluster, ids, rows, leaves, doubtful);
+                    go_on::<PAGES, MISSING, ROUNDED, CATEGORIES, E>(
+                        clusters, following, cluster, ids, values, leaves, doubtful,
+                    );
                 }
                 continue;
             }
             // SAFETY: only clusters are pending.
             let cluster = unsafe { clusters.cluster(following, cluster) };
             let loaded = load::<PAGES, CATEGORIES, E>(&cluster);
-            let alone = if CATEGORIES { cluster.alone() } else { None };
             for at in 0..len {
                 // SAFETY: as above; an exit is below `LANES`.
                 unsafe {
                     let row = usize::from(*ids.add(at));
                     debug_assert!(is_a_row(row), "lists are of rows");
-                    let (exit, is_doubtful) = match alone {
-                        Some(split) => (usize::from(goes_right(clusters, split, rows, row)), false),
-                        None => exit::<PAGES, CHECKED, CATEGORIES>(
-                            &loaded,
-                            cluster.lows,
-                            pages.add(row * PAGES),
-                            low_of(row),
-                        ),
-                    };
-                    debug_assert!(exit < LANES, "a cluster has at most `LANES` exits");
+                    let (exit, is_doubtful) =
+                        values.exit::<PAGES, MISSING, ROUNDED, CATEGORIES>(clusters, &loaded, cluster.lows, row);
                     *exits.add(at) = exit as u8;
                     *leaves.add(row) = (*cluster.exits.get_unchecked(exit)).into();
-                    if CHECKED && is_doubtful {
+                    if ROUNDED && is_doubtful {
                         doubtful.push(row as u16);
                     }
                 }
@@ -364,19 +386,22 @@ mod avx512 {
     /// of the clusters.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi2,bmi1,popcnt")]
-    unsafe fn go_on<const PAGES: usize, const CHECKED: bool, const CATEGORIES: bool, E: Flagged>(
+    unsafe fn go_on<
+        const PAGES: usize,
+        const MISSING: bool,
+        const ROUNDED: bool,
+        const CATEGORIES: bool,
+        E: Flagged,
+    >(
         clusters: &Clusters,
         following: &[E],
         cluster: u32,
         ids: &[u16],
-        rows: &Pages,
+        values: Values<'_>,
         leaves: *mut u32,
         doubtful: &mut Vec<u16>,
     ) {
         debug_assert!(ids.len() <= MAX_FEW);
-        let pages = rows.pages().as_ptr();
-        let lows = if rows.lows().is_empty() { std::ptr::null() } else { rows.lows().as_ptr() };
-        let low_of = |row: usize| if lows.is_null() { lows } else { lows.wrapping_add(row * PAGES) };
         let mut places = [cluster; MAX_FEW];
         let mut open: [u8; MAX_FEW] = std::array::from_fn(|at| at as u8);
         let mut n_open = ids.len();
@@ -389,17 +414,12 @@ mod avx512 {
                 let (next, is_doubtful) = unsafe {
                     let cluster = clusters.cluster(following, places[which]);
                     let row = usize::from(ids[which]);
-                    let alone = if CATEGORIES { cluster.alone() } else { None };
-                    let (exit, is_doubtful) = if let Some(split) = alone {
-                        (usize::from(goes_right(clusters, split, rows, row)), false)
-                    } else {
-                        let loaded = load::<PAGES, CATEGORIES, E>(&cluster);
-                        exit::<PAGES, CHECKED, CATEGORIES>(&loaded, cluster.lows, pages.add(row * PAGES), low_of(row))
-                    };
-                    debug_assert!(exit < LANES, "a cluster has at most `LANES` exits");
+                    let loaded = load::<PAGES, CATEGORIES, E>(&cluster);
+                    let (exit, is_doubtful) =
+                        values.exit::<PAGES, MISSING, ROUNDED, CATEGORIES>(clusters, &loaded, cluster.lows, row);
                     ((*cluster.exits.get_unchecked(exit)).into(), is_doubtful)
                 };
-                if CHECKED && is_doubtful {
+                if ROUNDED && is_doubtful {
                     doubtful.push(ids[which]);
                 }
                 places[which] = next;
@@ -424,9 +444,9 @@ mod tests {
     use crate::data::Matrix;
     use crate::data::rows::Reader;
     use crate::rng::{Draws, NodeKey};
-    use crate::tree::clusters::ClusterSplit;
     use crate::tree::position::AT_LEAF;
     use crate::tree::sets::CategorySet;
+    use crate::tree::walk::SplitView;
 
     /// Numbers of a few values, some of which single precision does not tell apart.
     fn number(draws: Draws, at: u64) -> f64 {
@@ -464,7 +484,7 @@ mod tests {
         first_leaf: u32,
         sets: &[CategorySet],
         draws: Draws,
-    ) -> (Vec<ClusterSplit<'_>>, u32) {
+    ) -> (Vec<SplitView<'_>>, u32) {
         let (mut splits, mut n_leaves) = (Vec::new(), first_leaf);
         // Subtrees of this many splits, each with the split and the side it is on.
         let mut pending = vec![(n_splits, None)];
@@ -472,7 +492,7 @@ mod tests {
             let id = splits.len() as u32;
             let at = if size == 0 { n_leaves | AT_LEAF } else { id };
             if let Some((parent, side)) = from {
-                let parent: &mut ClusterSplit<'_> = &mut splits[parent as usize];
+                let parent: &mut SplitView<'_> = &mut splits[parent as usize];
                 parent.children[side] = at;
             }
             if size == 0 {
@@ -480,7 +500,7 @@ mod tests {
                 continue;
             }
             let word = u64::from(id);
-            splits.push(ClusterSplit {
+            splits.push(SplitView {
                 feature: draws.below(n_features, 5 * word) as u32,
                 threshold: match draws.below(20, 5 * word + 1) {
                     0 => f64::INFINITY,

@@ -7,15 +7,15 @@
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-use super::clusters::{ClusterSplit, Clusters};
+use super::clusters::Clusters;
 use super::group_descent::GroupDescent;
 use super::pages::Pages;
 use super::partition::{self, MAX_ROWS, RowDescent};
 use super::position::AT_LEAF;
 use super::side_by_side::{self, MOST};
 use super::singles::Singles;
-use super::walk::Walk;
-use super::ways::{self, Ways};
+use super::walk::{SplitView, Walk};
+use super::ways::Ways;
 use super::{TREE_LEAF, Tree};
 use crate::data::Matrix;
 use crate::data::row_group::GROUP;
@@ -55,11 +55,13 @@ impl Walk for Tree {
         self.position(0)
     }
 
-    fn split(&self, at: u32) -> ways::WaySplit {
+    fn split(&self, at: u32) -> SplitView<'_> {
         let (nodes, node) = (self.nodes(), at as usize);
-        ways::WaySplit {
+        SplitView {
             feature: nodes.feature[node] as u32,
-            threshold: if self.category_set(node).is_some() { f64::NAN } else { nodes.threshold[node] },
+            threshold: nodes.threshold[node],
+            missing_go_left: nodes.missing_go_to_left[node] != 0,
+            set: self.category_set(node),
             children: [nodes.children_left[node], nodes.children_right[node]].map(|child| self.position(child)),
         }
     }
@@ -90,24 +92,13 @@ impl Walk for Tree {
         self.clusters.for_batch(self.n_leaves() - 1, n_rows, || {
             let nodes = self.nodes();
             Clusters::new(self.n_features(), self.n_categories(), self.node_count(), self.root(), |id| {
-                let node = id as usize;
-                (nodes.children_left.get(node)? != &TREE_LEAF).then(|| ClusterSplit {
-                    feature: nodes.feature[node] as u32,
-                    threshold: nodes.threshold[node],
-                    missing_go_left: nodes.missing_go_to_left[node] != 0,
-                    set: self.category_set(node),
-                    children: [nodes.children_left[node], nodes.children_right[node]].map(|child| self.position(child)),
-                })
+                (nodes.children_left.get(id as usize)? != &TREE_LEAF).then(|| self.split(id))
             })
         })
     }
 
     fn ways(&self, n_rows: usize) -> Option<&Ways> {
-        self.ways.for_batch(self.n_leaves() - 1, n_rows, || {
-            Some(Ways::new(self.root(), self.n_leaves(), self.n_features(), |at| {
-                (self.split(at), self.step(at, |_| 0.0))
-            }))
-        })
+        self.ways.for_batch(self.n_leaves() - 1, n_rows, || Some(Ways::new(self, self.n_features())))
     }
 
     #[inline]

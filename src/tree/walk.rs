@@ -2,8 +2,22 @@
 
 use super::clusters::Clusters;
 use super::flat::FlatTree;
-use super::ways::{WaySplit, Ways};
+use super::sets::SetView;
+use super::ways::Ways;
 use crate::data::rows::{Row, for_each_row};
+
+/// A split, as the forms of a tree that serve batches need it.
+#[derive(Debug, Clone, Copy)]
+pub struct SplitView<'a> {
+    pub feature: u32,
+    /// Means nothing if there is a `set`.
+    pub threshold: f64,
+    pub missing_go_left: bool,
+    /// Of a split on a categorical feature.
+    pub set: Option<SetView<'a>>,
+    /// The positions of the left and the right child.
+    pub children: [u32; 2],
+}
 
 /// A tree that rows can be sent through.
 pub trait Walk: Sync {
@@ -11,7 +25,7 @@ pub trait Walk: Sync {
     fn root(&self) -> u32;
     /// The split at `at`, which is not a leaf.
     #[doc(hidden)]
-    fn split(&self, at: u32) -> WaySplit;
+    fn split(&self, at: u32) -> SplitView<'_>;
     /// The position that follows `at`, which is not a leaf, for a row whose value of a feature is
     /// `value(feature)`.
     fn step(&self, at: u32, value: impl Fn(u32) -> f64) -> u32;
@@ -24,8 +38,8 @@ pub trait Walk: Sync {
 
     /// Number of leaves.
     fn n_leaves(&self) -> usize;
-    /// Number of categories of each feature, 0 for a numeric one; nothing if all are numeric. The same for all trees
-    /// of a forest.
+    /// Number of categories of each feature, 0 for a numeric one; nothing if all are numeric. The same for
+    /// all trees of a forest.
     fn n_categories(&self) -> &[u32];
     /// The id of each leaf by its number, if they are not the same. O(nodes).
     fn leaf_ids(&self) -> Option<Vec<u32>> {

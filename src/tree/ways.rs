@@ -11,16 +11,7 @@
 //! values, with categories, and with values that single precision does not hold.
 
 use super::position::AT_LEAF;
-
-/// A split, as far as sparse rows need it.
-#[derive(Debug, Clone, Copy)]
-pub struct WaySplit {
-    pub feature: u32,
-    /// NaN if the split has a set of categories.
-    pub threshold: f64,
-    /// The positions of the left and the right child.
-    pub children: [u32; 2],
-}
+use super::walk::{SplitView, Walk};
 
 /// The ways of zero of a tree.
 #[derive(Debug)]
@@ -45,10 +36,10 @@ pub(super) struct Step {
 }
 
 impl Ways {
-    /// The ways of a tree over `n_features` features, with this root and `n_leaves` leaves. `split` has the
-    /// splits by their positions, each with the child that rows without an entry go to. O(splits).
-    pub fn new(root: u32, n_leaves: usize, n_features: usize, split: impl Fn(u32) -> (WaySplit, u32)) -> Self {
-        let mut steps = Vec::<Step>::with_capacity(2 * n_leaves);
+    /// The ways of a tree over `n_features` features. O(splits).
+    pub fn new(tree: &impl Walk, n_features: usize) -> Self {
+        let root = tree.root();
+        let mut steps = Vec::<Step>::with_capacity(2 * tree.n_leaves());
         // Splits at which ways begin, each with the step that leads to it.
         let mut waiting = Vec::new();
         if root & AT_LEAF == 0 {
@@ -61,7 +52,9 @@ impl Ways {
                 from.other = first;
             }
             while at & AT_LEAF == 0 {
-                let (WaySplit { feature, threshold, children: [left, right] }, zero) = split(at);
+                let SplitView { feature, threshold, set, children: [left, right], .. } = tree.split(at);
+                let threshold = if set.is_some() { f64::NAN } else { threshold };
+                let zero = tree.step(at, |_| 0.0);
                 let other = if zero == left { right } else { left };
                 if other & AT_LEAF == 0 {
                     waiting.push((other, Some(steps.len())));

@@ -8,6 +8,7 @@ hold is tested in `test_forests.py`.
 import pytest
 from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
 
+from spinney import BalancedRandomForestClassifier, IsolationForest, RandomTreesEmbedding
 from strategies import ESTIMATORS, FORESTS, LAZY_FORESTS
 
 pytestmark = pytest.mark.oldest
@@ -18,11 +19,17 @@ def instances():
     yield from (tree_class(random_state=0) for tree_class in ESTIMATORS)
     for forest_class in FORESTS + LAZY_FORESTS:
         yield forest_class(n_estimators=10, random_state=0)
+    yield BalancedRandomForestClassifier(n_estimators=10, random_state=0)
+    yield IsolationForest(n_estimators=10, random_state=0)
+    yield RandomTreesEmbedding(n_estimators=10, random_state=0)
 
 
 def expected_to_fail(estimator):
     """Return the checks that cannot hold, with the reason."""
-    if not getattr(estimator, "bootstrap", False):
+    draws_rows = getattr(estimator, "bootstrap", False) or isinstance(
+        estimator, (BalancedRandomForestClassifier, IsolationForest)
+    )
+    if not draws_rows:
         return {}
     checks = (
         "check_sample_weight_equivalence_on_dense_data",

@@ -67,6 +67,13 @@ model = spinney.RandomForestRegressor(100_000, random_state=0, n_jobs=2)
 """,
         "model.fit(X, y)",
     ),
+    "fit of an isolation forest": (
+        """
+X = rng.random((50_000, 30))
+model = spinney.IsolationForest(n_estimators=100_000, random_state=0, n_jobs=2)
+""",
+        "model.fit(X)",
+    ),
     "prediction of a forest": (
         """
 X = rng.random((200_000, 10), dtype=np.float32)

@@ -318,7 +318,7 @@ def test_folds_are_refitted(problem, capfd):
 def test_bad_arguments(pool):
     cases = [
         ((3,), {}, "'executor' parameter of grow_with must be a concurrent.futures.Executor"),
-        ((pool,), {"max_workers": 0}, "'max_workers' parameter of grow_with must be an int of"),
+        ((pool,), {"max_workers": 0}, "'max_workers' parameter of grow_with must be an int in"),
         ((Own(),), {"max_workers": 2}, "'max_workers' .* None for a cluster of Dask or Ray"),
         ((Own(),), {"directory": "x"}, "'directory' .* None for a cluster of Dask or Ray"),
     ]

@@ -10,6 +10,7 @@ mod foresight;
 mod forest;
 mod forest_object;
 mod golden;
+mod isolation;
 mod lazy;
 mod mixed;
 mod new_criterion;

@@ -360,7 +360,7 @@ def test_plain_floats_skip_the_checks_of_scikit_learn(forest_class, iris, monkey
     def refuse(*_args, **_kwargs):
         raise AssertionError("checked")
 
-    monkeypatch.setattr("spinney._base.estimator.validate_data", refuse)
+    monkeypatch.setattr("spinney._base.features.validate_data", refuse)
     for plain in (X, np.asfortranarray(X), np.repeat(X, 2, axis=0)[::2]):
         assert forest.predict(plain).tobytes() == expected.tobytes()
         assert forest.predict(plain.astype(np.float32)).shape == (len(X),)

@@ -23,8 +23,10 @@ TREES = (
 FORESTS = (
     "ExtraTreesClassifier",
     "ExtraTreesRegressor",
+    "IsolationForest",
     "RandomForestClassifier",
     "RandomForestRegressor",
+    "RandomTreesEmbedding",
 )
 for module, names in ((sklearn.tree, TREES), (sklearn.ensemble, FORESTS)):
     for name in names:

@@ -15,6 +15,7 @@ SHOWN = [path for path in EVERY if path.stem not in NOT_SHOWN]
 EXAMPLES = [path for path in SHOWN if path.stem != "dask_forest"]
 # What programs print, in part.
 PRINTED = {
+    "anomalies": "of 30 strays found",
     "categories": "AUC 0.9",
     "explaining": "contributions add up: True",
     "fingerprints": "out of bag: R2 0.5",

@@ -54,6 +54,7 @@ OF_FORESTS = {
         "test_max_samples_geq_one[*]",  # _n_samples_bootstrap
         "test_oob_not_computed_twice[*]",  # _set_oob_score_and_attributes
         "test_validate_y_class_weight[*]",
+        "test_random_trees_embedding_raise_error_oob[*]",  # _set_oob_score_and_attributes
     ],
     STREAM: [
         # On average over seeds the scores are those of scikit-learn.
@@ -66,6 +67,12 @@ OF_FORESTS = {
     "trees are grown on threads of the compiled part, not by joblib": ["test_backend_respected"],
     "criteria are names, not objects of scikit-learn's compiled part": [
         "test_mse_criterion_object_segfault_smoke_test[*]",
+    ],
+}
+OF_ISOLATION_FORESTS = {
+    PRIVATE: [
+        "test_iforest_chunks_works?[*]",  # get_chunk_n_rows
+        "test_max_samples_consistency",  # _max_samples
     ],
 }
 OF_EXPORTS = {
@@ -82,6 +89,7 @@ OF_SELECTIONS = {
 MODULES = {
     "sklearn.tree.tests.test_tree": OF_TREES,
     "sklearn.ensemble.tests.test_forest": OF_FORESTS,
+    "sklearn.ensemble.tests.test_iforest": OF_ISOLATION_FORESTS,
     "sklearn.ensemble.tests.test_bagging": OF_BAGS,
     "sklearn.ensemble.tests.test_weight_boosting": {},
     "sklearn.feature_selection.tests.test_from_model": OF_SELECTIONS,

@@ -21,7 +21,7 @@ FLOORS = [
     {"_base", "_cluster", "_explain"},
     {"tree"},
     {"ensemble"},
-    {"inspection", "model_selection", "plotting"},
+    {"impute", "inspection", "model_selection", "plotting"},
     {"dask", "ray"},
     {"__init__"},
 ]

@@ -80,6 +80,13 @@ more: ExtraTreesRegressor = ExtraTreesRegressor(handle_unknown="error", replace=
 slow: LazyForestRegressor = LazyForestRegressor(splitter="random", max_features=0.3)
 forest.save(BytesIO())
 loaded = load("file", n_jobs=2)
+isolation: spinney.IsolationForest = spinney.IsolationForest(contamination=0.1).fit(X)
+anomalies: object = isolation.fit_predict(X)
+rare: spinney.BalancedRandomForestClassifier = spinney.BalancedRandomForestClassifier(
+    sampling_strategy={0: 10}
+)
+codes: object = spinney.RandomTreesEmbedding(max_depth=3).fit_transform(X)
+lengths: object = isolation.path_length(X)
 scored: float = loaded.score(X, y)
 values: object = forest.shap_values(X, interactions=True)
 nearest: object = forest.nearest(X, Y=X, k=3)

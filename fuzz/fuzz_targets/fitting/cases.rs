@@ -147,6 +147,7 @@ fn forest_params(bytes: &mut Bytes<'_, '_>, criterion: CriterionKind) -> ForestP
     let scale = match criterion {
         CriterionKind::SquaredError => 20.0,
         CriterionKind::AbsoluteError | CriterionKind::Quantile(_) => 3.0,
+        CriterionKind::Isolation => unreachable!("cases have targets"),
         CriterionKind::Gini | CriterionKind::Entropy | CriterionKind::Poisson => 0.3,
     };
     let count = |bytes: &mut Bytes<'_, '_>, least: u64| match bytes.below(6) {

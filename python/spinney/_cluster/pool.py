@@ -8,7 +8,6 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from functools import lru_cache
 from importlib import import_module
-from numbers import Integral
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -17,6 +16,7 @@ from joblib import cpu_count
 
 from spinney._cluster.growth import Workers, use_workers
 from spinney._cluster.job import Grown, Job
+from spinney._common.checks import check_int
 from spinney._common.messages import reject_parameter
 
 
@@ -115,8 +115,8 @@ def grow_with(executor: Any, *, max_workers: Any = None, directory: Any = None) 
     >>> with ProcessPoolExecutor() as pool, spinney.grow_with(pool):  # doctest: +SKIP
     ...     forest.fit(X, y)
     """
-    if max_workers is not None and (not isinstance(max_workers, Integral) or max_workers < 1):
-        reject_parameter("grow_with", "max_workers", max_workers, "an int of at least 1 or None")
+    if max_workers is not None:
+        check_int("grow_with", "max_workers", max_workers, 1, " or None")
     if type(executor).__module__.partition(".")[0] == "distributed":
         executor = import_module("spinney.dask").DaskWorkers(executor)
     if isinstance(executor, Workers):

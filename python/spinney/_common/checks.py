@@ -24,6 +24,18 @@ def check_int(owner: str, name: str, value: Any, least: int, more: str = "") -> 
         reject_parameter(owner, name, value, f"an int in the range [{least}, inf){more}")
 
 
+def check_n_jobs(owner: str, n_jobs: Any) -> None:
+    """Raise ValueError unless `n_jobs` says for how many threads it asks."""
+    if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0):
+        reject_parameter(owner, "n_jobs", n_jobs, "an int other than 0 or None")
+
+
+def check_verbose(owner: str, verbose: Any) -> None:
+    """Raise ValueError unless `verbose` is an int that is not negative, or a bool."""
+    if not isinstance(verbose, (Integral, np.bool_)) or verbose < 0:
+        reject_parameter(owner, "verbose", verbose, "an int in the range [0, inf) or a bool")
+
+
 def require_matplotlib(owner: str) -> None:
     """Raise ImportError, which names the function that draws, if matplotlib is not installed."""
     if find_spec("matplotlib") is None:

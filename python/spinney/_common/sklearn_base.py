@@ -38,7 +38,31 @@ if TYPE_CHECKING:
     class MultiOutputMixin:
         """Takes several outputs."""
 
-else:
-    from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin
+    class TransformerMixin:
+        """Transforms samples."""
 
-__all__ = ["BaseEstimator", "ClassifierMixin", "MultiOutputMixin", "RegressorMixin"]
+        def set_output(self, *, transform: Any = None) -> Self: ...
+
+    class OutlierMixin:
+        """Predicts which samples are anomalies."""
+
+        def fit_predict(self, X: Any, y: Any = None, **kwargs: Any) -> Any: ...
+
+else:
+    from sklearn.base import (
+        BaseEstimator,
+        ClassifierMixin,
+        MultiOutputMixin,
+        OutlierMixin,
+        RegressorMixin,
+        TransformerMixin,
+    )
+
+__all__ = [
+    "BaseEstimator",
+    "ClassifierMixin",
+    "MultiOutputMixin",
+    "OutlierMixin",
+    "RegressorMixin",
+    "TransformerMixin",
+]

@@ -55,6 +55,29 @@ def check_names(estimator: Any, known: NDArray[Any] | None, names: NDArray[Any] 
         )
 
 
+def check_names_in(estimator: Any, input_features: Any) -> None:
+    """Raise ValueError unless these are the names of the features of a fitted estimator.
+
+    Parameters
+    ----------
+    estimator : estimator instance
+        A fitted one.
+    input_features : array-like of str or None
+        None is always right.
+    """
+    if input_features is None:
+        return
+    names = np.asarray(input_features, dtype=object)
+    known = getattr(estimator, "feature_names_in_", None)
+    if known is not None and not np.array_equal(known, names):
+        raise ValueError("input_features is not equal to feature_names_in_")
+    if names.shape != (estimator.n_features_in_,):
+        raise ValueError(
+            "input_features should have length equal to number of features "
+            f"({estimator.n_features_in_}), got {len(names)}"
+        )
+
+
 def keep_names(estimator: Any, before: dict[str, Any]) -> None:
     """Check the names of the features by those of an earlier call, which stay.
 

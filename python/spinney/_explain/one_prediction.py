@@ -41,7 +41,8 @@ class ExplainedPrediction:
     Attributes
     ----------
     target : str
-        What is predicted: "prediction", or the share of a class.
+        What is explained: "prediction", the share of a class, or the path length of an isolation
+        forest.
     prediction : float
     expected : float
         The prediction if nothing is known of the sample.
@@ -196,7 +197,8 @@ def _explain_rows(estimator: Any, rows: Any, n_features: int, Y: Any) -> Explain
         if len(of_trees) == 1:
             agreement = f"one tree, which predicts class {label}"
     else:
-        target, prediction, contributions = "prediction", estimator.predict(rows)[0], values
+        target, method = estimator._explained
+        prediction, contributions = getattr(estimator, method)(rows)[0], values
         low, high = np.percentile(of_trees[:, 0], [10, 90])
         how_many = "eight of ten trees"
         if len(of_trees) < _FEWEST_TREES:

@@ -31,6 +31,8 @@ class ShapValues(ABC):
     n_features_in_: int
     n_outputs_: int
     _classifies: ClassVar[bool]
+    # What the contributions to numbers add up to, and the method that returns it.
+    _explained: ClassVar[tuple[str, str]] = ("prediction", "predict")
 
     @property
     def expected_value_(self) -> Any:
@@ -196,7 +198,8 @@ class ShapValues(ABC):
         """
         check_is_fitted(self)
         if Y is not None and not hasattr(self, "nearest"):
-            reject_parameter("explain", "Y", Y, "None for a single tree")
+            expected = "None for a single tree or an isolation forest"
+            reject_parameter("explain", "Y", Y, expected)
         return explain(self, row, n_features, Y)
 
     def _list_feature_names(self) -> list[str] | None:

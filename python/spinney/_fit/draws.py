@@ -9,13 +9,40 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spinney._common.messages import warn_caller
-from spinney._spinney import draw_rows
+from spinney._spinney import list_drawn_rows
 
 # A float as `max_samples` that leads to fewer draws than this, or than the cube root of the number
 # of samples, is warned about, as in scikit-learn.
 _FEW_DRAWS = 10
 # A total of weights that is as near to a whole number, relative to itself, is meant to be one.
 _ROUNDING = 1e-12
+
+
+class Strata(NamedTuple):
+    """How many samples of each stratum a tree gets. The strata are the classes.
+
+    The compiled part reads these fields.
+    """
+
+    of_row: NDArray[np.uint32]
+    """The stratum of each sample."""
+    n_draws: list[int | None]
+    """Draws of each stratum per tree; None means all of its samples, once."""
+    replace: bool
+    """Whether a sample may be drawn several times."""
+    n_draws_again: int | None
+    """Draws with replacement from what was drawn; None means that all of it is used."""
+
+    def is_sound(self, n_samples: int) -> bool:
+        """Return whether the fields, which may come from a file, are what they are said to be."""
+        counts = [n for n in (*self.n_draws, self.n_draws_again) if n is not None]
+        return (
+            self.of_row.dtype == np.uint32
+            and self.of_row.shape == (n_samples,)
+            and bool(np.all(self.of_row < len(self.n_draws)))
+            and all(type(n) is int and 0 <= n < 2**32 for n in counts)
+            and type(self.replace) is bool
+        )
 
 
 class Draws(NamedTuple):
@@ -25,7 +52,9 @@ class Draws(NamedTuple):
     """
 
     scheme: str
-    """"all", "with replacement", "without replacement" or "poisson"."""
+    """"all", "with replacement", "without replacement", "poisson", "distinct", or "strata".
+
+    "distinct" draws without replacement, and weights are chances."""
     n_samples: int
     n_outputs: int
     n_draws: int | None
@@ -33,6 +62,8 @@ class Draws(NamedTuple):
     sample_weight: NDArray[np.float64] | None
     """Weights of the samples, multiplied by those of their classes."""
     sample_ids: NDArray[np.uint64] | None
+    strata: Strata | None = None
+    """For the scheme "strata"."""
 
     def copy_arrays(self, *, keep_weights: bool) -> Draws:
         """Return draws whose arrays are copies, so that a caller may write to the originals.
@@ -51,7 +82,14 @@ class Draws(NamedTuple):
 
     def is_sound(self) -> bool:
         """Return whether the fields, which may come from a file, are what they are said to be."""
-        schemes = ("all", "with replacement", "without replacement", "poisson")
+        schemes = (
+            "all",
+            "with replacement",
+            "without replacement",
+            "poisson",
+            "distinct",
+            "strata",
+        )
         counts = [self.n_samples, self.n_outputs, 0 if self.n_draws is None else self.n_draws]
         weights, ids = self.sample_weight, self.sample_ids
         is_of_rows = all(
@@ -63,15 +101,16 @@ class Draws(NamedTuple):
             and is_of_rows
             and (weights is None or (weights.dtype == np.float64 and bool(np.all(weights >= 0))))
             and (ids is None or ids.dtype == np.uint64)
+            and (self.scheme == "strata") == (self.strata is not None)
+            and (self.strata is None or self.strata.is_sound(self.n_samples))
         )
 
     def list_rows(self, seeds: list[int], n_threads: int) -> list[NDArray[Any]]:
         """Return the rows of each tree, sorted. A row that was drawn k times is listed k times."""
         dtype = np.int32 if self.n_samples <= np.iinfo(np.int32).max else np.int64
-        everything = np.arange(self.n_samples, dtype=dtype)
         if self.scheme == "all":
-            return [everything.copy() for _ in seeds]
-        return [np.repeat(everything, counts) for counts in draw_rows(self, seeds, n_threads)]
+            return [np.arange(self.n_samples, dtype=dtype) for _ in seeds]
+        return [rows.astype(dtype) for rows in list_drawn_rows(self, seeds, n_threads)]
 
 
 class Growth(NamedTuple):

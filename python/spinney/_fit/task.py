@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spinney._common.formats import check_format
-from spinney._fit.draws import Draws
+from spinney._fit.draws import Draws, Strata
 from spinney._fit.target import EncodedTarget
 from spinney._spinney import Forest, LazyForest, Tree, fit_forest, fit_tree, predict_folds
 
@@ -36,8 +36,11 @@ class Task(NamedTuple):
     The compiled part reads the fields by their names.
     """
 
-    y: NDArray[np.uint32] | NDArray[np.float64]
-    """Targets of shape (n_samples, n_outputs), in C order: codes of classes, or numbers."""
+    y: NDArray[np.uint32] | NDArray[np.float64] | None
+    """Targets of shape (n_samples, n_outputs), in C order: codes of classes, or numbers.
+
+    None if nothing is predicted.
+    """
     n_classes: list[int] | None
     """Number of classes of each output; None for numbers."""
     params: dict[str, Any]
@@ -63,11 +66,14 @@ class Task(NamedTuple):
     def __reduce__(self) -> Any:
         """Return what a pickle holds: its number, and values by the names of the fields."""
         draws = None if self.draws is None else self.draws._asdict()
+        if draws is not None and draws["strata"] is not None:
+            draws["strata"] = draws["strata"]._asdict()
         return _read_task, (_FORMAT, {**self._asdict(), "draws": draws})
 
     @property
     def target(self) -> EncodedTarget:
         """The targets with the numbers of their classes."""
+        assert self.y is not None
         return EncodedTarget(self.y, self.n_classes)
 
     def grow_tree(self, X: Any, draws: Draws) -> tuple[Tree, int, NDArray[np.int64]]:
@@ -109,7 +115,7 @@ class Task(NamedTuple):
         """Return the encoded training data, of which a lazy forest consists."""
         # The compiled object keeps these arrays. Callers could write to the originals.
         draws = draws.copy_arrays(keep_weights=True)
-        return LazyForest(X, self._replace(y=self.y.copy(), draws=draws, n_trees=n_trees))
+        return LazyForest(X, self._replace(y=self.target.y.copy(), draws=draws, n_trees=n_trees))
 
     def predict_folds(
         self,
@@ -144,4 +150,6 @@ def _read_task(number: int, fields: dict[str, Any]) -> Task:
     """Return the task that a pickle holds, unless its form is newer than this version."""
     check_format("task of trees", number, _FORMAT, "Load")
     draws = fields["draws"]
+    if draws is not None and draws.get("strata") is not None:
+        draws = {**draws, "strata": Strata(**draws["strata"])}
     return Task(**{**fields, "draws": None if draws is None else Draws(**draws)})

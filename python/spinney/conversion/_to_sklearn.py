@@ -53,6 +53,55 @@ def convert_forest(estimator: Any) -> Any:
     return converted
 
 
+def convert_isolation_forest(estimator: Any) -> Any:
+    """Return a fitted isolation forest of scikit-learn that scores as `estimator` does."""
+    _check_is_numeric(estimator)
+    converted: Any = sklearn.ensemble.IsolationForest()
+    _copy_parameters(converted, estimator)
+    _set_attributes(converted, estimator)
+    converted.offset_ = estimator.offset_
+    converted.max_samples_ = converted._max_samples = estimator.max_samples_
+    converted._max_features = estimator.n_features_in_
+    converted.estimator_ = converted._get_estimator()
+    converted.estimators_ = [_convert_random_tree(tree) for tree in estimator.estimators_]
+    # All trees take all features, though some of them may use a part.
+    features = np.arange(estimator.n_features_in_)
+    converted.estimators_features_ = [features] * len(converted.estimators_)
+    converted._decision_path_lengths, converted._average_path_length_per_tree = zip(
+        *(_divide_path_lengths(tree.tree_) for tree in converted.estimators_), strict=True
+    )
+    return converted
+
+
+def convert_embedding(estimator: Any) -> Any:
+    """Return fitted random trees of scikit-learn that code samples as `estimator` does."""
+    _check_is_numeric(estimator)
+    converted: Any = sklearn.ensemble.RandomTreesEmbedding()
+    _copy_parameters(converted, estimator)
+    _set_attributes(converted, estimator)
+    converted.n_outputs_ = 1
+    converted.estimator_ = sklearn.tree.ExtraTreeRegressor()
+    converted.estimators_ = [_convert_random_tree(tree) for tree in estimator.estimators_]
+    converted.one_hot_encoder_ = estimator.one_hot_encoder_
+    converted._n_features_out = sum(map(len, converted.one_hot_encoder_.categories_))
+    return converted
+
+
+def _convert_random_tree(tree: Any) -> Any:
+    converted: Any = sklearn.tree.ExtraTreeRegressor(max_features=1)
+    _set_attributes(converted, tree)
+    converted.max_features_ = 1
+    converted.random_state = tree.random_state
+    converted.tree_ = _convert_arrays(tree.tree_, converted)
+    return converted
+
+
+def _divide_path_lengths(tree: Any) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """Return for each node the nodes above it and itself, and what its samples add to a path."""
+    n_nodes = tree.compute_node_depths()
+    return n_nodes, tree.value[:, 0, 0] - (n_nodes - 1)
+
+
 def _convert_tree_of_forest(tree: Any) -> Any:
     converted = convert_tree(tree)
     # A seed that scikit-learn refuses: tools that repeat the draws of its forests would otherwise
@@ -64,11 +113,7 @@ def _convert_tree_of_forest(tree: Any) -> Any:
 def _check_expressible(estimator: Any, with_missing: NDArray[np.int64]) -> None:
     """Raise ValueError for what scikit-learn has nothing for."""
     name = type(estimator).__name__
-    if estimator.is_categorical_ is not None:
-        raise ValueError(
-            f"This {name} has categorical features, and scikit-learn's trees have no splits by "
-            "sets of categories. Fit to one-hot columns instead, or use to_treelite."
-        )
+    _check_is_numeric(estimator)
     if estimator.criterion == "quantile" and estimator.quantile != 0.5:
         raise ValueError(
             f"This {name} predicts quantiles of level {estimator.quantile}, for which scikit-learn "
@@ -87,6 +132,16 @@ def _check_expressible(estimator: Any, with_missing: NDArray[np.int64]) -> None:
         )
 
 
+def _check_is_numeric(estimator: Any) -> None:
+    """Raise ValueError if there are categorical features."""
+    if estimator.is_categorical_ is not None:
+        raise ValueError(
+            f"This {type(estimator).__name__} has categorical features, and scikit-learn's trees "
+            "have no splits by sets of categories. Fit to one-hot columns instead, or use "
+            "to_treelite."
+        )
+
+
 def _convert_criterion(criterion: str) -> str:
     """Return the criterion that scikit-learn has for the one that a tree was grown by."""
     return "absolute_error" if criterion == "quantile" else criterion
@@ -94,12 +149,16 @@ def _convert_criterion(criterion: str) -> str:
 
 def _set_parameters(converted: Any, estimator: Any) -> None:
     """Give a converted estimator the parameters that it has in common with the original."""
+    _copy_parameters(converted, estimator)
+    converted.criterion = _convert_criterion(estimator.criterion)
+    if getattr(estimator, "bootstrap", None) == "poisson":
+        converted.bootstrap = True
+
+
+def _copy_parameters(converted: Any, estimator: Any) -> None:
     known = converted.get_params(deep=False)
     params = estimator.get_params(deep=False)
     converted.set_params(**{name: params[name] for name in params if name in known})
-    converted.criterion = _convert_criterion(params["criterion"])
-    if params.get("bootstrap") == "poisson":
-        converted.bootstrap = True
     if isinstance(params["random_state"], (int, np.integer)) and params["random_state"] >= 2**32:
         # scikit-learn takes no such number, and has another random stream.
         converted.random_state = None

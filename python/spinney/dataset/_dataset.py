@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
-from spinney._common.messages import reject_parameter
+from spinney._common.checks import check_int, check_n_jobs, check_verbose
 from spinney._common.threads import count_threads
 from spinney._data.arrays import convert_objects, secure_sparse, to_native
 from spinney._data.categorical_features import (
@@ -79,8 +78,7 @@ class Dataset(EncodedColumns):
     __slots__ = ()
 
     def __init__(self, X: Any, *, categorical_features: Any = None, n_jobs: Any = None) -> None:
-        if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0):
-            reject_parameter("Dataset", "n_jobs", n_jobs, "an int other than 0 or None")
+        check_n_jobs("Dataset", n_jobs)
         if isinstance(X, Dataset):
             X.read_columns(categorical_features)
             self._share(X)
@@ -248,11 +246,8 @@ class Dataset(EncodedColumns):
         ImportError
             If the source is a path, and pyarrow is not installed.
         """
-        if not isinstance(max_memory, Integral) or max_memory < 1:
-            reject_parameter("Dataset.write", "max_memory", max_memory, "an int of at least 1")
-        if not isinstance(verbose, (Integral, np.bool_)) or verbose < 0:
-            expected = "an int in the range [0, inf) or a bool"
-            reject_parameter("Dataset.write", "verbose", verbose, expected)
+        check_int("Dataset.write", "max_memory", max_memory, 1)
+        check_verbose("Dataset.write", verbose)
         real_path = Path(os.path.realpath(path))
         encode = partial(cls._encode_portion, n_jobs=n_jobs)
         arguments = (categorical_features, int(max_memory), encode, count_threads(n_jobs))

@@ -1,4 +1,4 @@
-"""Forests: random forests, extra trees, and lazy forests, which predict without storing a tree."""
+"""Forests: random forests, extra trees, lazy forests without stored trees, isolation forests."""
 
 from typing import TYPE_CHECKING
 
@@ -6,32 +6,41 @@ from spinney._common.lazy import load_when_used
 
 if TYPE_CHECKING:
     from spinney._cluster.pool import grow_with
+    from spinney.ensemble._balanced_forest import BalancedRandomForestClassifier
     from spinney.ensemble._extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
+    from spinney.ensemble._isolation_forest import IsolationForest
     from spinney.ensemble._lazy import LazyForestClassifier, LazyForestRegressor
     from spinney.ensemble._lazy_base import Exploration
     from spinney.ensemble._random_forest import RandomForestClassifier, RandomForestRegressor
+    from spinney.ensemble._random_trees_embedding import RandomTreesEmbedding
 else:
     __getattr__, __dir__ = load_when_used(
         __name__,
         {
             "spinney._cluster.pool": ("grow_with",),
+            "spinney.ensemble._balanced_forest": ("BalancedRandomForestClassifier",),
             "spinney.ensemble._extra_trees": ("ExtraTreesClassifier", "ExtraTreesRegressor"),
+            "spinney.ensemble._isolation_forest": ("IsolationForest",),
             "spinney.ensemble._lazy": ("LazyForestClassifier", "LazyForestRegressor"),
             "spinney.ensemble._lazy_base": ("Exploration",),
             "spinney.ensemble._random_forest": (
                 "RandomForestClassifier",
                 "RandomForestRegressor",
             ),
+            "spinney.ensemble._random_trees_embedding": ("RandomTreesEmbedding",),
         },
     )
 
 __all__ = [
+    "BalancedRandomForestClassifier",
     "Exploration",
     "ExtraTreesClassifier",
     "ExtraTreesRegressor",
+    "IsolationForest",
     "LazyForestClassifier",
     "LazyForestRegressor",
     "RandomForestClassifier",
     "RandomForestRegressor",
+    "RandomTreesEmbedding",
     "grow_with",
 ]

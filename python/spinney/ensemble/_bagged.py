@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
 
 from spinney._base.estimator import BaseTreeEstimator
-from spinney._common.checks import is_bool
+from spinney._common.checks import check_int, check_verbose, is_bool
 from spinney._common.messages import warn_caller
 from spinney._fit.draws import (
     Draws,
@@ -81,8 +81,7 @@ class BaseBaggedTrees(BaseTreeEstimator):
     # --- Parameters -----------------------------------------------------------------------------
 
     def _check_n_estimators(self) -> None:
-        if not isinstance(self.n_estimators, Integral) or self.n_estimators < 1:
-            self._reject("n_estimators", "an int in the range [1, inf)")
+        check_int(type(self).__name__, "n_estimators", self.n_estimators, 1)
 
     def _check_own_params(self) -> None:
         self._check_n_estimators()
@@ -95,8 +94,7 @@ class BaseBaggedTrees(BaseTreeEstimator):
         self._check_max_samples()
 
     def _read_verbose(self) -> int:
-        if not isinstance(self.verbose, (Integral, np.bool_)) or self.verbose < 0:
-            self._reject("verbose", "an int in the range [0, inf) or a bool")
+        check_verbose(type(self).__name__, self.verbose)
         return int(self.verbose)
 
     def _check_max_samples(self) -> None:

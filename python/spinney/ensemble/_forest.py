@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.multiclass import type_of_target
-from sklearn.utils.validation import check_is_fitted
 
 from spinney._cluster.growth import get_workers, grow
 from spinney._cluster.job import Job
@@ -19,17 +18,17 @@ from spinney._common.checks import is_bool
 from spinney._common.messages import warn_caller
 from spinney._common.progress import show_progress
 from spinney._data.arrays import to_rows
-from spinney._data.categories import have_same_categories
-from spinney._data.feature_names import keep_names
+from spinney._explain.dependence import PartialDependence
 from spinney._explain.neighbours import ForestNeighbours
 from spinney._explain.oob_importance import OobImportance
+from spinney._explain.shap import ShapValues
 from spinney._fit.draws import Draws, Growth
 from spinney._fit.target import EncodedTarget, make_class_attributes
 from spinney._fit.task import Watcher
 from spinney._spinney import Forest
 from spinney.dataset import Dataset
-from spinney.ensemble._bagged import BaggedClassifier, BaggedRegressor
-from spinney.ensemble._forest_trees import ForestTrees
+from spinney.ensemble._bagged import BaggedClassifier, BaggedRegressor, BaseBaggedTrees
+from spinney.ensemble._forest_trees import ForestTrees, ImpurityImportances
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -39,7 +38,15 @@ GrowTrees = Callable[[int, int, Watcher], tuple[Forest, int, NDArray[np.int64]]]
 """Grows the trees with the numbers from the first argument on, as many as the second says."""
 
 
-class BaseForest(ForestTrees, ForestNeighbours, OobImportance):
+class BaseForest(
+    ForestTrees,
+    BaseBaggedTrees,
+    ImpurityImportances,
+    ShapValues,
+    PartialDependence,
+    ForestNeighbours,
+    OobImportance,
+):
     """Base class of the grown forests."""
 
     oob_score: Any
@@ -72,38 +79,31 @@ class BaseForest(ForestTrees, ForestNeighbours, OobImportance):
     def _fit(self, X: Any, y: Any, sample_weight: Any, sample_ids: Any) -> Self:
         before = self.__dict__.copy()
         settings = self._check_params()
-        workers, dataset = get_workers(), None
-        if workers is not None:
+        grow_trees: GrowTrees
+        workers = get_workers()
+        if workers is None:
+            X, task, draws = self._read_data(settings, X, y, sample_weight, sample_ids)
+            grow_trees = partial(task.grow_forest, X, draws)
+        else:
             categorical = self.categorical_features
-            X = dataset = Dataset(X, categorical_features=categorical, n_jobs=settings.n_threads)
-        X, task, draws = self._read_data(settings, X, y, sample_weight, sample_ids)
-        grow_trees: GrowTrees = partial(task.grow_forest, X, draws)
-        if workers is not None and dataset is not None:
+            dataset = Dataset(X, categorical_features=categorical, n_jobs=settings.n_threads)
+            X, task, draws = self._read_data(settings, dataset, y, sample_weight, sample_ids)
             grow_trees = partial(grow, workers, Job(dataset, task._replace(draws=draws)))
         if self.oob_score:
             self._check_oob_target(task.target)
         grown = getattr(self, "forest_", None) if self.warm_start else None
         n_grown = 0 if grown is None else len(grown)
-        n_new = self.n_estimators - n_grown
-        if n_new < 0:
-            raise ValueError(
-                f"n_estimators={self.n_estimators} must be larger or equal to "
-                f"len(estimators_)={n_grown} when warm_start==True"
-            )
+        n_new = self._count_new_trees(n_grown)
         lacks_oob_score = bool(self.oob_score) and not hasattr(self, "oob_score_")
         if grown is not None and (n_new > 0 or lacks_oob_score):
             self._check_alike(before)
         if n_new > 0:
             self._grow(grow_trees, draws, grown, n_new)
-        else:
-            warn_caller(
-                "Warm-start fitting without increasing n_estimators does not fit new trees."
-            )
-            if not lacks_oob_score:
-                # No tree was added: restore the attributes of the earlier fit.
-                self.__dict__.clear()
-                self.__dict__.update(before)
-                return self
+        elif not lacks_oob_score:
+            # No tree was added: restore the attributes of the earlier fit.
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            return self
         if self.oob_score:
             values, is_known = self._predict_oob(X, draws, settings.n_threads)
             self._set_oob_attributes(values, task.target, is_known)
@@ -114,43 +114,10 @@ class BaseForest(ForestTrees, ForestNeighbours, OobImportance):
         n_grown = 0 if grown is None else len(grown)
         with show_progress(int(self.verbose), n_grown, n_new) as watcher:
             new, max_features, with_missing = grow_trees(n_grown, n_new, watcher)
-        self.forest_ = new if grown is None else grown.extended(new)
-        growths = [] if grown is None else self._growths
         growth = Growth(self._select_estimator_params(), max_features, with_missing)
-        self._growths = growths + [growth] * n_new
-        self._draws = draws.copy_arrays(keep_weights=False)
-        for name in ("_estimators", *self._OOB_ATTRIBUTES):
+        self._add_trees(grown, new, growth, draws)
+        for name in self._OOB_ATTRIBUTES:
             self.__dict__.pop(name, None)
-
-    def _check_alike(self, before: dict[str, Any]) -> None:
-        """Raise ValueError if features, outputs or classes differ from those of an earlier call.
-
-        Names of features stay those of the earlier call.
-
-        Parameters
-        ----------
-        before : dict
-            The attributes that the earlier call has set.
-        """
-        if before["_draws"] is None:
-            raise ValueError("warm_start=True cannot add to the trees of a forest of scikit-learn.")
-        grown = (before["n_features_in_"], before["n_outputs_"])
-        given = (self.n_features_in_, self.n_outputs_)
-        # Names say more than numbers. That only one of the calls has names is nothing to warn of
-        # before an error.
-        if grown == given or all("feature_names_in_" in names for names in (before, vars(self))):
-            keep_names(self, before)
-        if grown != given:
-            raise ValueError(
-                "warm_start=True adds to the trees of earlier calls: X and y must have their "
-                f"{grown[0]} feature(s) and {grown[1]} output(s). "
-                f"Got {given[0]} and {given[1]} instead."
-            )
-        if not have_same_categories(before.get("categories_"), self.categories_):
-            raise ValueError(
-                "warm_start=True adds to the trees of earlier calls: the categorical features of X "
-                "must be theirs and have their categories, see categories_."
-            )
 
     def _check_own_params(self) -> None:
         super()._check_own_params()
@@ -158,8 +125,12 @@ class BaseForest(ForestTrees, ForestNeighbours, OobImportance):
             self._reject("oob_score", "a bool or a callable")
         if not is_bool(self.warm_start):
             self._reject("warm_start", "a bool")
-        if not self.bootstrap and self.oob_score:
+        if self.oob_score and not self._leaves_samples_out():
             raise ValueError("Out of bag estimation only available if bootstrap=True")
+
+    def _leaves_samples_out(self) -> bool:
+        """Return whether there are samples that a tree has not seen."""
+        return bool(self.bootstrap)
 
     def _read_tree_params(self) -> dict[str, Any]:
         return super()._read_tree_params() | {"splitter": self._splitter}
@@ -213,67 +184,6 @@ class BaseForest(ForestTrees, ForestNeighbours, OobImportance):
     def _predict_values(self, X: Any) -> NDArray[np.float64]:
         X = self._validate_X_predict(X)
         return self._split_outputs(self.forest_.predict(X, self._count_threads()))
-
-    def apply(self, X: Any) -> NDArray[np.int64]:
-        """Return the leaf that each sample reaches in each tree.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples. Sparse formats other than CSR are converted to it.
-
-        Returns
-        -------
-        leaves : ndarray of shape (n_samples, n_estimators), int64
-            Ids of nodes, which are indices into the arrays of the `tree_` of each tree.
-        """
-        X = self._validate_X_predict(X)
-        return self.forest_.apply(X, self._count_threads())
-
-    def decision_path(self, X: Any) -> tuple[Any, NDArray[np.int64]]:
-        """Return the nodes that each sample passes in all trees.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples. Sparse formats other than CSR are converted to it.
-
-        Returns
-        -------
-        indicator : sparse matrix of shape (n_samples, n_nodes)
-            CSR; 1 where the sample passes the node.
-        n_nodes_ptr : ndarray of shape (n_estimators + 1,), int64
-            Columns `n_nodes_ptr[i]` to `n_nodes_ptr[i + 1] - 1` are the nodes of tree i.
-        """
-        X = self._validate_X_predict(X)
-        return self.forest_.decision_path(X, self._count_threads())
-
-    @property
-    def feature_importances_(self) -> NDArray[np.float64]:
-        """Mean over the trees of the decrease of impurity by the splits on each feature.
-
-        Returns
-        -------
-        importances : ndarray of shape (n_features,), float64
-            Normalised to a sum of 1. All 0 if every tree consists of one leaf.
-        """
-        check_is_fitted(self)
-        return self.forest_.compute_feature_importances()
-
-    def tree_importances(self) -> NDArray[np.float64]:
-        """Return the decrease of impurity by the splits on each feature, tree by tree.
-
-        Their spread says how far the importances of the forest can be relied on. The estimators of
-        the trees are not made.
-
-        Returns
-        -------
-        importances : ndarray of shape (n_estimators, n_features), float64
-            The `feature_importances_` of each tree: normalised to a sum of 1, and all 0 for a tree
-            that consists of one leaf.
-        """
-        check_is_fitted(self)
-        return self.forest_.tree_importances(self._count_threads())
 
 
 class ForestClassifier(BaggedClassifier, BaseForest):

@@ -10,24 +10,26 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from spinney._base.features import FeatureReader
 from spinney._base.saving import StoredTrees, find_fault_of_growth
-from spinney._data.categories import replace_by_codes
-from spinney._explain.dependence import PartialDependence
-from spinney._explain.shap import ShapValues
+from spinney._common.messages import warn_caller
+from spinney._data.categories import have_same_categories, replace_by_codes
+from spinney._data.feature_names import keep_names
 from spinney._fit.draws import Draws, Growth
 from spinney._fit.params import read_tree_parameters
 from spinney._spinney import Forest
 from spinney.conversion._to_sklearn import convert_forest
-from spinney.ensemble._bagged import BaseBaggedTrees
 from spinney.tree._base import BaseDecisionTree, NamesOfForest
 
 
-class ForestTrees(StoredTrees, BaseBaggedTrees, ShapValues, PartialDependence):
+class ForestTrees(StoredTrees, FeatureReader):
     """Base class that gives access to the trees of a grown forest."""
 
     # The estimator of a single tree of the forest.
     _tree_class: ClassVar[type[BaseDecisionTree]]
 
+    n_estimators: Any
+    n_outputs_: int
     forest_: Forest
     _estimators: list[Any]
     # None if the forest comes from scikit-learn.
@@ -85,11 +87,11 @@ class ForestTrees(StoredTrees, BaseBaggedTrees, ShapValues, PartialDependence):
         estimators : list of DecisionTree or ExtraTree estimators
         """
         self._check_has_trees("estimators_")
-        if "_estimators" not in vars(self):
-            self._estimators = [
-                self._make_tree_estimator(tree, seed)
-                for tree, seed in enumerate(self.forest_.seeds)
-            ]
+        # Trees of earlier calls of `fit` may have been made.
+        made = vars(self).get("_estimators", [])
+        if len(made) < len(self.forest_):
+            seeds = list(enumerate(self.forest_.seeds))[len(made) :]
+            self._estimators = made + [self._make_tree_estimator(*tree) for tree in seeds]
         return self._estimators.copy()
 
     @estimators_.setter
@@ -179,6 +181,101 @@ class ForestTrees(StoredTrees, BaseBaggedTrees, ShapValues, PartialDependence):
             )
         return self._draws.list_rows(self.forest_.seeds, self._count_threads())
 
+    # --- Growth ---------------------------------------------------------------------------------
+
+    def _count_new_trees(self, n_grown: int) -> int:
+        """Return how many trees `fit` adds to those that there are; warn if it adds none."""
+        n_new: int = self.n_estimators - n_grown
+        if n_new < 0:
+            raise ValueError(
+                f"n_estimators={self.n_estimators} must be larger or equal to "
+                f"len(estimators_)={n_grown} when warm_start==True"
+            )
+        if n_new == 0:
+            warn_caller(
+                "Warm-start fitting without increasing n_estimators does not fit new trees."
+            )
+        return n_new
+
+    def _add_trees(self, grown: Forest | None, new: Forest, growth: Growth, draws: Draws) -> None:
+        """Add new trees to those of earlier calls, if there are any."""
+        self.forest_ = new if grown is None else grown.extended(new)
+        growths = [] if grown is None else self._growths
+        self._growths = growths + [growth] * len(new)
+        self._draws = draws.copy_arrays(keep_weights=False)
+        if grown is None:
+            self.__dict__.pop("_estimators", None)
+
+    def _check_alike(self, before: dict[str, Any]) -> None:
+        """Raise ValueError if features, outputs or classes differ from those of an earlier call.
+
+        Names of features stay those of the earlier call.
+
+        Parameters
+        ----------
+        before : dict
+            The attributes that the earlier call has set.
+        """
+        if before["_draws"] is None:
+            raise ValueError("warm_start=True cannot add to the trees of a forest of scikit-learn.")
+        grown, given = (
+            {"feature": of["n_features_in_"], "output": of.get("n_outputs_", 1)}
+            for of in (before, vars(self))
+        )
+        # Names say more than numbers. That only one of the calls has names is nothing to warn of
+        # before an error.
+        if grown == given or all("feature_names_in_" in names for names in (before, vars(self))):
+            keep_names(self, before)
+        for name, of in (("X", "feature"), ("y", "output")):
+            if grown[of] != given[of]:
+                raise ValueError(
+                    f"warm_start=True adds to the trees of earlier calls: {name} must have their "
+                    f"{grown[of]} {of}(s). Got {given[of]} instead."
+                )
+        if not have_same_categories(before.get("categories_"), self.categories_):
+            raise ValueError(
+                "warm_start=True adds to the trees of earlier calls: the categorical features of X "
+                "must be theirs and have their categories, see categories_."
+            )
+
+    # --- Leaves ---------------------------------------------------------------------------------
+
+    def apply(self, X: Any) -> NDArray[np.int64]:
+        """Return the leaf that each sample reaches in each tree.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples. Sparse formats other than CSR are converted to it.
+
+        Returns
+        -------
+        leaves : ndarray of shape (n_samples, n_estimators), int64
+            Ids of nodes, which are indices into the arrays of the `tree_` of each tree.
+        """
+        X = self._validate_X_predict(X)
+        return self.forest_.apply(X, self._count_threads())
+
+    def decision_path(self, X: Any) -> tuple[Any, NDArray[np.int64]]:
+        """Return the nodes that each sample passes in all trees.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples. Sparse formats other than CSR are converted to it.
+
+        Returns
+        -------
+        indicator : sparse matrix of shape (n_samples, n_nodes)
+            CSR; 1 where the sample passes the node.
+        n_nodes_ptr : ndarray of shape (n_estimators + 1,), int64
+            Columns `n_nodes_ptr[i]` to `n_nodes_ptr[i + 1] - 1` are the nodes of tree i.
+        """
+        X = self._validate_X_predict(X)
+        return self.forest_.decision_path(X, self._count_threads())
+
+    # --- A sequence of trees --------------------------------------------------------------------
+
     def __len__(self) -> int:
         """Return the number of trees."""
         return len(self.forest_)
@@ -229,6 +326,39 @@ class ForestTrees(StoredTrees, BaseBaggedTrees, ShapValues, PartialDependence):
         state = super().__getstate__()
         # A pickle would contain the trees twice: in the forest and in these estimators.
         return {name: value for name, value in state.items() if name != "_estimators"}
+
+
+class ImpurityImportances(FeatureReader):
+    """Mixin of the forests whose splits say which features matter."""
+
+    forest_: Forest
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """Mean over the trees of the decrease of impurity by the splits on each feature.
+
+        Returns
+        -------
+        importances : ndarray of shape (n_features,), float64
+            Normalised to a sum of 1. All 0 if every tree consists of one leaf.
+        """
+        check_is_fitted(self)
+        return self.forest_.compute_feature_importances()
+
+    def tree_importances(self) -> NDArray[np.float64]:
+        """Return the decrease of impurity by the splits on each feature, tree by tree.
+
+        Their spread says how far the importances of the forest can be relied on. The estimators of
+        the trees are not made.
+
+        Returns
+        -------
+        importances : ndarray of shape (n_estimators, n_features), float64
+            The `feature_importances_` of each tree: normalised to a sum of 1, and all 0 for a tree
+            that consists of one leaf.
+        """
+        check_is_fitted(self)
+        return self.forest_.tree_importances(self._count_threads())
 
 
 def _describe_shape(forest: Forest) -> tuple[int, list[int]]:

@@ -732,6 +732,7 @@ impl Grower<'_> {
                 pairs.sort_unstable();
                 Cost::Logs(pairs)
             }
+            CriterionKind::Isolation => panic!("nothing is predicted"),
         }
     }
 
@@ -801,6 +802,7 @@ impl Grower<'_> {
                 }
                 CriterionKind::Entropy | CriterionKind::Poisson => panic!("logarithms are compared by their powers"),
                 CriterionKind::AbsoluteError | CriterionKind::Quantile(_) => panic!("these have a level"),
+                CriterionKind::Isolation => panic!("nothing is predicted"),
             };
         }
         Fraction { numerator, denominator: weight }
@@ -862,6 +864,7 @@ impl Grower<'_> {
                 };
                 (0..n_outputs).map(deviance).sum::<f64>() / n_outputs as f64
             }
+            CriterionKind::Isolation => panic!("nothing is predicted"),
         }
     }
 

@@ -1,0 +1,386 @@
+"""Random forests whose trees get as many samples of each class as is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import Tags
+
+from spinney._common.checks import is_bool
+from spinney._common.types import (
+    CategoryOrder,
+    ClassCriterion,
+    FeatureSampling,
+    ForestClassWeight,
+    HandleUnknown,
+    MaxFeatures,
+    RandomState,
+)
+from spinney._fit.draws import Draws, Strata
+from spinney._fit.params import store_parameters
+from spinney._fit.target import EncodedTarget
+from spinney.ensemble._forest import ForestClassifier
+from spinney.tree import DecisionTreeClassifier
+
+# Which classes are drawn, by the name of the strategy, given the sizes of the classes.
+_STRATEGIES: dict[str, Callable[[NDArray[np.int64]], NDArray[np.bool_]]] = {
+    "all": lambda sizes: np.ones(sizes.shape[0], dtype=bool),
+    "auto": lambda sizes: np.arange(sizes.shape[0]) != sizes.argmin(),
+    "majority": lambda sizes: np.arange(sizes.shape[0]) == sizes.argmax(),
+    "not majority": lambda sizes: np.arange(sizes.shape[0]) != sizes.argmax(),
+    "not minority": lambda sizes: np.arange(sizes.shape[0]) != sizes.argmin(),
+}
+
+
+class BalancedRandomForestClassifier(ForestClassifier):
+    """A random forest whose trees get as many samples of each class, for rare classes.
+
+    Each tree is grown on samples that are drawn by class, by default as many of each as the
+    smallest class has. The forest has the interface of imbalanced-learn's class of the same name.
+    Nothing is copied or encoded for a tree: samples are counted, and all trees share the encoded
+    data. The forest is the same, bit for bit, however the numbers in `X` are stored (dense or
+    sparse, dtype, memory order) and whatever the number of threads is. Tree number t does not
+    depend on `n_estimators`.
+
+    Parameters
+    ----------
+    n_estimators : int, default=100
+        Number of trees.
+    criterion : {"gini", "entropy", "log_loss"}, default="gini"
+        The impurity that splits minimise: Gini impurity, or Shannon entropy in bits. "log_loss" is
+        another name of "entropy".
+    max_depth : int, default=None
+        Largest depth of a leaf. None means no limit.
+    min_samples_split : int or float, default=2
+        A node with fewer samples becomes a leaf. A float is a fraction of the number of training
+        samples.
+    min_samples_leaf : int or float, default=1
+        Each child of a split must have at least this many samples. A float is a fraction of the
+        number of training samples.
+    min_weight_fraction_leaf : float, default=0.0
+        Each child of a split must have at least this fraction of the total sample weight.
+    max_features : int, float, {"sqrt", "log2"} or None, default="sqrt"
+        Number of features that each node draws as candidates for its split. A float is a fraction
+        of all features, "sqrt" and "log2" are functions of their number, and None means all.
+        Features that are constant in the node count as drawn, unless `feature_sampling="active"`.
+        If all drawn features are constant, the node goes on drawing until it finds one that is not.
+    max_leaf_nodes : int, default=None
+        Largest number of leaves of a tree. The tree is then grown best first: the next node to be
+        split is the one whose split reduces the impurity of the tree most. None means no limit.
+    min_impurity_decrease : float, default=0.0
+        A node is split only if the split reduces the impurity by at least this much. The reduction
+        is multiplied by the node's fraction of the total sample weight.
+    bootstrap : bool, default=False
+        Whether each tree is grown on a bootstrap sample of the samples that were drawn by class,
+        rather than on these.
+    oob_score : bool or callable, default=False
+        Whether to predict each training sample by the trees that were not grown on it, and to score
+        these out-of-bag predictions. True: by accuracy. A callable is called with the true classes
+        and the predicted ones, both as indices into `classes_`, and returns the score. Samples that
+        every tree was grown on are left out, with a warning.
+    sampling_strategy : float, str, dict or callable, default="all"
+        How many samples of each class a tree gets. "all": of each class as many as the smallest one
+        has. "not minority" and its other name "auto", "not majority", "majority": the same for
+        these classes, and all samples of the others, once. A float, for two classes: the smaller
+        class divided by the larger one. A dict has the number for each class that is drawn. A
+        callable is called with `y` and returns such a dict.
+    replacement : bool, default=True
+        Whether samples of a class are drawn with replacement.
+    n_jobs : int, default=None
+        Number of threads for `fit` and for predictions. None means 1 unless
+        `joblib.parallel_config` sets another number, and -1 means all processors. Results do not
+        depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Seed of everything that is random: the features that nodes draw, the order that decides
+        between equally good splits, random thresholds, and the samples of the trees of a forest. An
+        int, which may be as large as 2**64 - 1, makes results repeatable.
+    verbose : int, default=0
+        Whether to report on stderr how many trees are grown. 0: no report. 1: a progress bar if
+        tqdm is installed, otherwise at most one line per second. 2 or more: a line at every update.
+    warm_start : bool, default=False
+        If True, a further call of `fit` keeps the trees of the forest and adds trees until there
+        are `n_estimators`. With the same data and an int as `random_state` the result is the forest
+        that a single call grows. Features must have the names of the first call.
+    class_weight : dict, "balanced" or "balanced_subsample", default=None
+        Weights of the classes, by which the weights of the samples that were drawn are multiplied.
+        "balanced" gives each class of the training data the same total weight, "balanced_subsample"
+        each class among the samples of a tree. None means 1 for all classes.
+    ccp_alpha : float, default=0.0
+        Price of a leaf in minimal cost-complexity pruning. A grown tree is cut back to the subtree
+        with the lowest sum of impurity and prices of leaves. 0.0 means no pruning.
+    max_samples : int or float, default=None
+        Number of draws of the bootstrap sample with `bootstrap=True`. None means as many as samples
+        were drawn by class; a float is a fraction of them, and may exceed 1.0.
+    monotonic_cst : array-like of int of shape (n_features,), default=None
+        For each feature 1 if predictions must not fall as the feature grows, -1 if they must not
+        rise, 0 if there is no constraint. The constrained prediction is the probability of the
+        second class. More than two classes, and several outputs, are not supported.
+    feature_sampling : {"all", "active"}, default="all"
+        The features among which a node draws `max_features`: "all" of them, or only the "active"
+        ones, which are not constant in the node. If a node has fewer active features than it draws,
+        it uses all of them.
+    categorical_features : None, "from_dtype" or array-like of bool, int or str, default=None
+        Which features are categorical. None: no feature. "from_dtype": the columns of a data frame
+        that have a categorical dtype. Otherwise a boolean mask, or the indices or names of the
+        categorical features. A categorical column may have any number of distinct values, of any
+        type that can be sorted, such as strings. A split sends a set of categories to one child.
+        Categories that do not occur in the node, or did not occur in `fit`, go to the child with
+        the larger weight.
+    min_samples_category : int, default=1
+        In each node, all categories of a feature that have fewer samples than this are treated as
+        one category. Missing values are a category here: if they are fewer, they go where the other
+        rare categories go.
+    category_order : {"auto", "node", "tree"}, default="auto"
+        By which samples the categories of a feature are put in order, of which a split is a cut.
+        "node": in each node by the samples of the node. "tree": once per tree, which keeps splits
+        from following chance: by the samples that the tree is not grown on, or, if it is grown on
+        all, by a random half of them. `min_samples_category` has no effect on such features. If
+        this order does not correlate with the targets of the other samples, the tree does without a
+        feature of more than 32 categories. "auto": "tree" for features of more than 10 categories,
+        unless `min_samples_category` is above 1; otherwise "node". Random thresholds need no order.
+    handle_unknown : {"ignore", "error"}, default="ignore"
+        What predictions do with categories that did not occur in `fit`. "ignore": splits send them
+        to the child with the larger weight, and a warning names the features of which no category
+        is known, perhaps because their type has changed. "error": they raise ValueError. Missing
+        values are no unknown categories.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The class labels, sorted. A list with one array per output if there are several outputs.
+    n_classes_ : int
+        Number of classes. An array with one entry per output if there are several outputs.
+    estimator_ : DecisionTreeClassifier
+        The kind of tree that the forest consists of, not fitted.
+    estimators_ : list of DecisionTreeClassifier
+        The trees as estimators that share the memory of the forest. They are made when this
+        attribute is first read.
+    estimators_samples_ : list of ndarray
+        For each tree, the sorted indices of the samples it was grown on. They are drawn again when
+        this attribute is read.
+    feature_importances_ : ndarray of shape (n_features,)
+        Mean over the trees of the total decrease of impurity by the splits on each feature,
+        normalised to a sum of 1.
+    forest_ : Forest
+        The compiled forest.
+    sampling_strategy_ : dict
+        The number of draws per tree of each class that is drawn.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    expected_value_ : ndarray of shape (n_classes,) or list of such arrays
+        The prediction if nothing is known of a sample: with the contributions of `shap_values` it
+        adds up to the prediction.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features seen in `fit`. Exists only if `X` has names that are all strings.
+    is_categorical_ : ndarray of bool of shape (n_features_in_,), or None
+        Which features are categorical. None if no feature is.
+    categories_ : list of (ndarray or None), or None
+        For each categorical feature, its distinct values in `fit`: sorted, except that 0 comes
+        first. The index of a value is the code that stands for it in the compiled trees. The entry
+        of a numeric feature is None. None if no feature is categorical.
+    n_outputs_ : int
+        Number of outputs (columns of `y`).
+    oob_score_ : float
+        Out-of-bag score of the samples that some tree was not grown on; NaN if there are none.
+        Exists only if `oob_score` is not False.
+    oob_decision_function_ : ndarray of shape (n_samples, n_classes) or \
+            (n_samples, n_classes, n_outputs)
+        Out-of-bag probabilities of the training samples, NaN for samples that every tree was grown
+        on. Exists only if `oob_score` is not False.
+
+    See Also
+    --------
+    RandomForestClassifier : `class_weight="balanced_subsample"` weighs samples in place of drawing
+        fewer.
+
+    Notes
+    -----
+    Samples that a tree has not drawn are out of bag for it, so that `oob_score`, importances out of
+    bag and proximities are there without a bootstrap.
+
+    References
+    ----------
+    C. Chen, A. Liaw, L. Breiman, "Using random forest to learn imbalanced data", University of
+    California, Berkeley, technical report 666, 2004.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from spinney import BalancedRandomForestClassifier
+    >>> X, y = make_classification(1000, weights=[0.95], random_state=0)
+    >>> forest = BalancedRandomForestClassifier(20, random_state=0).fit(X, y)
+    >>> sorted(forest.sampling_strategy_.items()) == [(0, 54), (1, 54)]
+    True
+    """
+
+    _splitter: ClassVar[str] = "best"
+    _tree_class: ClassVar[type[DecisionTreeClassifier]] = DecisionTreeClassifier
+    # The folds of a cross-validation have classes of their own sizes.
+    _shares_folds = False
+    # Samples of a bootstrap are drawn with replacement. Not a parameter.
+    replace = True
+
+    sampling_strategy: Any
+    replacement: Any
+    sampling_strategy_: dict[Any, int]
+
+    def __init__(
+        self,
+        n_estimators: int = 100,
+        *,
+        criterion: ClassCriterion = "gini",
+        max_depth: int | None = None,
+        min_samples_split: float = 2,
+        min_samples_leaf: float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: MaxFeatures = "sqrt",
+        max_leaf_nodes: int | None = None,
+        min_impurity_decrease: float = 0.0,
+        bootstrap: bool = False,
+        oob_score: bool | Callable[..., Any] = False,
+        sampling_strategy: Any = "all",
+        replacement: bool = True,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        verbose: int = 0,
+        warm_start: bool = False,
+        class_weight: ForestClassWeight = None,
+        ccp_alpha: float = 0.0,
+        max_samples: float | None = None,
+        monotonic_cst: Any = None,
+        feature_sampling: FeatureSampling = "all",
+        categorical_features: Any = None,
+        min_samples_category: int = 1,
+        category_order: CategoryOrder = "auto",
+        handle_unknown: HandleUnknown = "ignore",
+    ) -> None:
+        store_parameters(locals())
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = False
+        tags.target_tags.single_output = True
+        tags.classifier_tags.multi_label = False
+        return tags
+
+    # --- Parameters -----------------------------------------------------------------------------
+
+    def _check_own_params(self) -> None:
+        super()._check_own_params()
+        if not is_bool(self.bootstrap):
+            self._reject("bootstrap", "a bool")
+        if not is_bool(self.replacement):
+            self._reject("replacement", "a bool")
+        strategy = self.sampling_strategy
+        if isinstance(strategy, str):
+            is_legal = strategy in _STRATEGIES
+        elif isinstance(strategy, Real) and not is_bool(strategy):
+            is_legal = 0.0 < float(strategy) <= 1.0
+        else:
+            is_legal = isinstance(strategy, dict) or callable(strategy)
+        if not is_legal:
+            names = ", ".join(map(repr, _STRATEGIES))
+            expected = (
+                f"a str among {{{names}}}, a float in the range (0.0, 1.0], a dict or a callable"
+            )
+            self._reject("sampling_strategy", expected)
+
+    def _leaves_samples_out(self) -> bool:
+        return True
+
+    def _balances_subsamples(self) -> bool:
+        return isinstance(self.class_weight, str) and self.class_weight == "balanced_subsample"
+
+    # --- Draws ----------------------------------------------------------------------------------
+
+    def _stratify(self, draws: Draws, y: NDArray[Any], target: EncodedTarget) -> Draws:
+        if self.n_outputs_ > 1:
+            raise ValueError(
+                f"{type(self).__name__} takes one output of classes, whose samples are drawn by "
+                f"class. Got {self.n_outputs_} of them."
+            )
+        codes = np.ascontiguousarray(target.y[:, 0], dtype=np.uint32)
+        is_used = np.ones(len(codes), dtype=bool)
+        if draws.sample_weight is not None:
+            is_used = draws.sample_weight > 0
+        sizes = np.bincount(codes[is_used], minlength=self.n_classes_).astype(np.int64)
+        counts = self._count_draws(sizes, y[:, 0])
+        self.sampling_strategy_ = {
+            label: n
+            for label, n in zip(self.classes_.tolist(), counts, strict=True)
+            if n is not None
+        }
+        n_drawn = sum(int(size) if n is None else n for size, n in zip(sizes, counts, strict=True))
+        n_again = None
+        if self.bootstrap:
+            n_again = n_drawn
+            if isinstance(self.max_samples, Integral):
+                n_again = int(self.max_samples)
+            elif self.max_samples is not None:
+                n_again = max(int(self.max_samples * n_drawn), 1)
+        strata = Strata(codes, counts, bool(self.replacement), n_again)
+        return draws._replace(scheme="strata", n_draws=None, strata=strata)
+
+    def _count_draws(self, sizes: NDArray[np.int64], y: NDArray[Any]) -> list[int | None]:
+        """Return how many samples of each class are drawn; None for all of them.
+
+        Parameters
+        ----------
+        sizes : ndarray of shape (n_classes,)
+            The number of samples of each class with a weight above 0.
+        y : ndarray of shape (n_samples,)
+            Labels.
+        """
+        strategy = self.sampling_strategy
+        if isinstance(strategy, str):
+            # Classes whose samples all weigh 0 are not there.
+            least = int(sizes[sizes > 0].min(initial=sizes.max()))
+            is_drawn = _STRATEGIES[strategy](sizes) & (sizes > 0)
+            return [least if drawn else None for drawn in is_drawn]
+        if isinstance(strategy, Real):
+            return self._count_by_share(sizes, float(strategy))
+        wanted = strategy(y) if callable(strategy) else strategy
+        if not isinstance(wanted, dict):
+            raise ValueError(
+                "sampling_strategy must return a dict of classes and numbers of samples. "
+                f"Got {wanted!r} instead."
+            )
+        places = {label: place for place, label in enumerate(self.classes_.tolist())}
+        counts: list[int | None] = [None] * len(sizes)
+        for label, n in wanted.items():
+            if label not in places:
+                raise ValueError(
+                    f"sampling_strategy must have classes of y, {list(places)}. Got {label!r}."
+                )
+            place = places[label]
+            most = np.inf if self.replacement and sizes[place] > 0 else sizes[place]
+            if not isinstance(n, Integral) or is_bool(n) or not 0 <= int(n) <= most:
+                limit = "" if most == np.inf else f", at most its {most} samples"
+                raise ValueError(
+                    f"sampling_strategy must have a number of samples for the class {label!r}"
+                    f"{limit}. Got {n!r} instead."
+                )
+            counts[place] = int(n)
+        if sum(int(size) if n is None else n for size, n in zip(sizes, counts, strict=True)) == 0:
+            raise ValueError("sampling_strategy must leave a sample for a tree. Got none.")
+        return counts
+
+    def _count_by_share(self, sizes: NDArray[np.int64], share: float) -> list[int | None]:
+        """Return the draws where the smaller of two classes is this share of the larger one."""
+        if len(sizes) != 2:
+            raise ValueError(
+                "A float as sampling_strategy is for two classes. "
+                f"Got {len(sizes)} classes: use a dict, a str or a callable."
+            )
+        least, most = int(sizes.min()), int(sizes.max())
+        n = int(least / share)
+        if n > most:
+            raise ValueError(
+                f"sampling_strategy={share} would need {n} samples of the larger class, which has "
+                f"{most}: it must be at least {least / most:.6g}."
+            )
+        return [None if place == int(sizes.argmin()) else n for place in range(2)]
