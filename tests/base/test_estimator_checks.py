@@ -9,6 +9,8 @@ import pytest
 from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
 
 from spinney import BalancedRandomForestClassifier, IsolationForest, RandomTreesEmbedding
+from spinney.feature_selection import Boruta
+from spinney.impute import MissForestImputer
 from strategies import ESTIMATORS, FORESTS, LAZY_FORESTS
 
 pytestmark = pytest.mark.oldest
@@ -22,6 +24,9 @@ def instances():
     yield BalancedRandomForestClassifier(n_estimators=10, random_state=0)
     yield IsolationForest(n_estimators=10, random_state=0)
     yield RandomTreesEmbedding(n_estimators=10, random_state=0)
+    # So few forests confirm nothing by the level and the percentile that are the default.
+    yield Boruta(n_estimators=20, perc=30, alpha=1.0, max_iter=5, random_state=0)
+    yield MissForestImputer(n_estimators=10, max_iter=2, random_state=0)
 
 
 def expected_to_fail(estimator):
@@ -38,6 +43,8 @@ def expected_to_fail(estimator):
     return dict.fromkeys(checks, "rows are drawn by their place, which copies change")
 
 
+# A selector that finds nothing in noise says so.
+@pytest.mark.filterwarnings("ignore:No features were selected:UserWarning")
 @parametrize_with_checks(list(instances()), expected_failed_checks=expected_to_fail)
 def test_scikit_learn_check(estimator, check):
     """Run one check on one estimator."""

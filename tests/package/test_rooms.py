@@ -21,7 +21,8 @@ FLOORS = [
     {"_base", "_cluster", "_explain"},
     {"tree"},
     {"ensemble"},
-    {"impute", "inspection", "model_selection", "plotting"},
+    {"feature_selection", "impute"},
+    {"inspection", "model_selection", "plotting"},
     {"dask", "ray"},
     {"__init__"},
 ]

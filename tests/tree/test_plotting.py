@@ -603,7 +603,7 @@ def test_other_estimators_are_refused():
             function(other)
         with pytest.raises(NotFittedError):
             function(spinney.DecisionTreeClassifier())
-    with pytest.raises(TypeError, match="must be a tree or a forest of spinney"):
+    with pytest.raises(TypeError, match="must be a tree, a forest or a Boruta of spinney"):
         plot_importance(spinney.LazyForestClassifier(2).fit([[0], [1]], [0, 1]))
 
 

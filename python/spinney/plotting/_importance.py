@@ -1,19 +1,22 @@
-"""A picture of what features matter to a tree or forest."""
+"""A picture of what features matter to a tree or forest, or matter at all."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from spinney._common.checks import check_int, require_matplotlib
 from spinney.ensemble._forest import BaseForest
+from spinney.feature_selection import Boruta
 from spinney.tree import BaseDecisionTree
 from spinney.tree._labels import cut_name
 from spinney.tree._words import find_feature_names
 
 _MAX_NAME = 32
+_BLUE, _DARK, _GREY = "#8fc3e8", "#20425c", "#d9d9d9"
 
 
 def plot_importance(
@@ -28,9 +31,14 @@ def plot_importance(
     A bar is the importance of a feature in `feature_importances_`. For a forest, a line goes from
     the tenth to the ninetieth percentile of the importances of the feature in single trees.
 
+    For a :class:`~spinney.feature_selection.Boruta` there are boxes in the place of bars: the
+    quartiles of the importances of a feature in all forests, and whiskers to the least and the
+    largest. Confirmed features are blue, undecided ones white, rejected ones grey, and a line shows
+    the median of the importances that features are compared with.
+
     Parameters
     ----------
-    estimator : tree or forest
+    estimator : tree, forest or Boruta
         A fitted estimator of this package. Lazy forests have no importances.
     feature_names : array-like of shape (n_features_in_,), default=None
         Names of the features. None means those that `fit` saw, or else "x[0]", "x[1]" and so on.
@@ -61,16 +69,19 @@ def plot_importance(
     >>> len(ax.get_yticklabels())
     4
     """
-    if not isinstance(estimator, (BaseDecisionTree, BaseForest)):
+    if not isinstance(estimator, (BaseDecisionTree, BaseForest, Boruta)):
         raise TypeError(
-            "The 'estimator' parameter of plot_importance must be a tree or a forest of spinney. "
-            f"Got {estimator!r} instead."
+            "The 'estimator' parameter of plot_importance must be a tree, a forest or a Boruta of "
+            f"spinney. Got {estimator!r} instead."
         )
     check_is_fitted(estimator)
     if n_features is not None:
         check_int("plot_importance", "n_features", n_features, 1, " or None")
     names = find_feature_names("plot_importance", estimator, feature_names, "x[{}]")
-    importances = estimator.feature_importances_
+    if isinstance(estimator, Boruta):
+        importances = np.nanmedian(estimator.importance_history_, axis=0)
+    else:
+        importances = estimator.feature_importances_
     # Of equally important features, the first ones.
     order = np.argsort(-importances, kind="stable")[:n_features]
 
@@ -85,13 +96,10 @@ def plot_importance(
             plt.gcf().set_layout_engine("constrained")
         ax = plt.gca()
     places = np.arange(len(order))
-    ax.barh(places, importances[order], color="#8fc3e8", height=0.7)
-    if isinstance(estimator, BaseForest):
-        low, high = np.percentile(estimator.tree_importances()[:, order], [10, 90], axis=0)
-        ax.hlines(places, low, high, color="#20425c", linewidth=1.5)
-        ax.set_xlabel("importance; line: 10th to 90th percentile of the trees")
+    if isinstance(estimator, Boruta):
+        _draw_boxes(ax, estimator, order)
     else:
-        ax.set_xlabel("importance")
+        _draw_bars(ax, estimator, importances, order)
     labels = [cut_name(names[feature], _MAX_NAME) for feature in order]
     ax.set_yticks(places, labels, parse_math=False)
     ax.invert_yaxis()
@@ -99,3 +107,29 @@ def plot_importance(
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
     return ax
+
+
+def _draw_bars(
+    ax: Any, estimator: Any, importances: NDArray[np.float64], order: NDArray[np.intp]
+) -> None:
+    places = np.arange(len(order))
+    ax.barh(places, importances[order], color=_BLUE, height=0.7)
+    if isinstance(estimator, BaseForest):
+        low, high = np.percentile(estimator.tree_importances()[:, order], [10, 90], axis=0)
+        ax.hlines(places, low, high, color=_DARK, linewidth=1.5)
+        ax.set_xlabel("importance; line: 10th to 90th percentile of the trees")
+    else:
+        ax.set_xlabel("importance")
+
+
+def _draw_boxes(ax: Any, selector: Boruta, order: NDArray[np.intp]) -> None:
+    for place, feature in enumerate(order):
+        history = selector.importance_history_[:, feature]
+        least, low, middle, high, most = np.nanpercentile(history, [0, 25, 50, 75, 100])
+        is_open = selector.support_weak_[feature]
+        color = _BLUE if selector.support_[feature] else "white" if is_open else _GREY
+        ax.hlines(place, least, most, color=_DARK, linewidth=1.0, zorder=1)
+        ax.barh(place, high - low, left=low, color=color, edgecolor=_DARK, height=0.6, zorder=2)
+        ax.vlines(middle, place - 0.3, place + 0.3, color=_DARK, linewidth=1.5, zorder=3)
+    ax.axvline(np.median(selector.shadow_history_), color=_DARK, linestyle="--", linewidth=1.0)
+    ax.set_xlabel("importance; dashed: that of the best shadow")

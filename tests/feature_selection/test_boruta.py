@@ -1,0 +1,232 @@
+"""Boruta: which features are more important than shadows of themselves."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from scipy.stats import binom
+from sklearn.base import clone
+from sklearn.datasets import make_regression
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+
+from spinney import (
+    ExtraTreesClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+    plot_importance,
+)
+from spinney.feature_selection import Boruta
+from spinney.feature_selection._shadows import number_values, with_shadows
+
+INFORMATIVE = 4
+
+
+def make_data(n_samples=300, n_features=14, seed=0):
+    """Return samples of which the first features matter."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_samples, n_features))
+    noise = rng.normal(scale=0.3, size=n_samples)
+    return X, (X[:, :INFORMATIVE].sum(axis=1) + noise > 0).astype(int)
+
+
+EXPECTED = [True] * INFORMATIVE + [False] * 10
+
+
+def test_features_that_matter_are_found():
+    X, y = make_data()
+    names = np.array(["no", "yes"])[y]
+    selector = Boruta(max_iter=40, random_state=0).fit(X, names)
+    assert selector.support_.tolist() == EXPECTED
+    assert selector.n_features_ == INFORMATIVE
+    assert selector.ranking_[:INFORMATIVE].tolist() == [1] * INFORMATIVE
+    assert selector.ranking_[INFORMATIVE:].min() >= 2
+    np.testing.assert_array_equal(selector.get_support(indices=True), range(INFORMATIVE))
+    np.testing.assert_array_equal(selector.transform(X), X[:, :INFORMATIVE])
+    assert selector.importance_history_.shape == (selector.n_iter_, 14)
+    assert selector.shadow_history_.shape == (selector.n_iter_,)
+
+
+def test_numbers_weights_and_frames():
+    X, y = make_regression(300, 10, n_informative=3, shuffle=False, random_state=0)
+    frame = pd.DataFrame(X, columns=[f"f{n}" for n in range(10)])
+    selector = Boruta(max_iter=30, random_state=0).fit(frame, y, sample_weight=np.ones(300))
+    assert selector.support_.tolist() == [True] * 3 + [False] * 7
+    assert selector.get_feature_names_out().tolist() == ["f0", "f1", "f2"]
+    framed = selector.set_output(transform="pandas").transform(frame)
+    pd.testing.assert_frame_equal(framed, frame[["f0", "f1", "f2"]])
+
+
+@pytest.mark.parametrize("two_step", [False, True])
+@pytest.mark.parametrize("perc", [90, 100])
+def test_decisions_are_those_of_the_tests(two_step, perc):
+    """The decisions follow from the history, by the rules of boruta_py."""
+    X, y = make_data(120, 14, seed=3)
+    alpha = 0.05
+    selector = Boruta(
+        RandomForestClassifier(max_depth=3),
+        n_estimators=15,
+        perc=perc,
+        two_step=two_step,
+        alpha=alpha,
+        max_iter=25,
+        random_state=0,
+    ).fit(X, y)
+    state, hits = np.zeros(14, dtype=int), np.zeros(14, dtype=int)
+    for n, (row, limit) in enumerate(
+        zip(selector.importance_history_, selector.shadow_history_, strict=True), 1
+    ):
+        active = np.flatnonzero(state >= 0)
+        np.testing.assert_array_equal(np.flatnonzero(~np.isnan(row)), active)
+        hits[active] += row[active] > limit
+        for p, outcome in (
+            (binom.sf(hits[active] - 1, n, 0.5), 1),
+            (binom.cdf(hits[active], n, 0.5), -1),
+        ):
+            if two_step:
+                # Benjamini and Hochberg: the largest rank whose p-value is small enough.
+                order = np.argsort(p)
+                below = np.flatnonzero(p[order] <= alpha * np.arange(1, len(p) + 1) / len(p))
+                found = np.zeros(len(p), dtype=bool)
+                found[order[: below.max(initial=-1) + 1]] = True
+                found &= p <= alpha / n
+            else:
+                found = p <= alpha / 14
+            state[active[found & (state[active] == 0)]] = outcome
+    assert (state == 1).tolist() == selector.support_.tolist()
+    rejected = state == -1
+    assert (selector.ranking_[rejected] > 1).all()
+
+
+def test_importances_are_those_of_the_forests():
+    X, y = make_data(150, 6)
+    selector = Boruta(n_estimators=10, max_iter=1, random_state=5).fit(X, y)
+    # The same forest on the features and on any shadows has the same bits only by chance, but the
+    # importances of one forest sum to 1.
+    history = selector.importance_history_[0]
+    assert 0 < history.sum() < 1
+    assert selector.shadow_history_[0] < 1 - history.sum()
+
+
+@pytest.mark.parametrize("importance_type", ["impurity", "corrected", "permutation"])
+@pytest.mark.parametrize("kind", ["array", "csr", "missing"])
+def test_importances_and_storages(importance_type, kind):
+    X, y = make_data()
+    if kind == "csr":
+        X = np.where(np.abs(X) < 0.7, 0.0, X)
+    if kind == "missing":
+        X = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)
+    params = {"importance_type": importance_type, "max_iter": 40, "random_state": 1}
+    selector = Boruta(**params).fit(sp.csr_matrix(X) if kind == "csr" else X, y)
+    assert selector.support_.tolist() == EXPECTED
+    again = Boruta(n_jobs=2, **params).fit(sp.csc_array(X) if kind == "csr" else X, y)
+    np.testing.assert_array_equal(again.importance_history_, selector.importance_history_)
+
+
+def test_categories():
+    rng = np.random.default_rng(0)
+    kind = rng.choice(["a", "b", "c"], 400)
+    frame = pd.DataFrame(
+        {
+            "kind": pd.Categorical(kind),
+            "noise": pd.Categorical(rng.choice(list("uvwxyz"), 400)),
+            "number": rng.normal(size=400),
+        }
+    )
+    y = (kind == "b") ^ (rng.random(400) < 0.1)
+    selector = Boruta(max_iter=40, categorical_features="from_dtype", random_state=0)
+    assert selector.fit(frame, y).support_.tolist() == [True, False, False]
+
+
+def test_estimators_of_ones_own_stay_as_they_are():
+    X, y = make_data()
+    forest = ExtraTreesClassifier(7, max_depth=4, random_state=3)
+    before = forest.get_params()
+    selector = Boruta(forest, max_iter=30, random_state=0).fit(X, y)
+    assert selector.support_.tolist() == EXPECTED
+    assert forest.get_params() == before
+    assert not hasattr(forest, "forest_")
+    assert clone(selector).get_params()["estimator"].get_params() == before
+
+
+def test_early_stopping():
+    X, y = make_data()
+    params = {"max_iter": 60, "n_estimators": 5, "perc": 80, "random_state": 0}
+    stopped = Boruta(early_stopping=True, n_iter_no_change=2, **params).fit(X, y)
+    full = Boruta(**params).fit(X, y)
+    assert stopped.n_iter_ < full.n_iter_
+    n = stopped.n_iter_
+    np.testing.assert_array_equal(stopped.shadow_history_, full.shadow_history_[:n])
+
+
+def test_in_a_pipeline():
+    X, y = make_data()
+    model = make_pipeline(Boruta(max_iter=20, random_state=0), LogisticRegression()).fit(X, y)
+    assert model.score(X, y) > 0.8
+
+
+@pytest.mark.parametrize("container", [np.asarray, sp.csc_matrix])
+def test_shadows_have_the_values_of_their_features(container):
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random((60, 3)) < 0.5, 0.0, rng.normal(size=(60, 3)))
+    matrix, features = with_shadows(container(X), 5, rng)
+    dense = matrix.toarray() if sp.issparse(matrix) else matrix
+    assert features.tolist() == [0, 1, 2, 0, 1, 2]
+    np.testing.assert_array_equal(dense[:, :3], X)
+    for shadow, feature in zip(dense.T[3:], features, strict=True):
+        np.testing.assert_array_equal(np.sort(shadow), np.sort(X[:, feature]))
+        assert (shadow != X[:, feature]).any()
+    assert (dense[:, 3] != dense[:, 6]).any()
+
+
+def test_numbers_of_values_grow_the_same_trees():
+    X, y = make_data()
+    X[::9, 2] = np.nan
+    X[:, 3] = np.round(X[:, 3])
+    numbers = number_values(X)
+    assert numbers.dtype == np.float32
+    importances = []
+    for data in (X, numbers):
+        forest = RandomForestRegressor(5, random_state=0).fit(data, y)
+        importances.append(forest.feature_importances_)
+    np.testing.assert_array_equal(*importances)
+
+
+def test_a_picture():
+    pytest.importorskip("matplotlib").use("Agg")
+    X, y = make_data()
+    selector = Boruta(max_iter=10, random_state=0).fit(X, y)
+    ax = plot_importance(selector, n_features=6)
+    assert len(ax.get_yticklabels()) == 6
+    assert "best shadow" in ax.get_xlabel()
+
+
+@pytest.mark.parametrize(
+    ("params", "words"),
+    [
+        ({"estimator": LogisticRegression()}, "'estimator' .* a forest of spinney"),
+        ({"n_estimators": 0}, "'n_estimators' .* or 'auto'"),
+        ({"perc": 0}, r"'perc' .* in the range \(0, 100\]"),
+        ({"perc": 101}, "'perc'"),
+        ({"alpha": 0.0}, r"'alpha' .* in the range \(0, 1\]"),
+        ({"max_iter": 0}, "'max_iter'"),
+        ({"n_iter_no_change": 0}, "'n_iter_no_change'"),
+        ({"two_step": 1}, "'two_step' .* a bool"),
+        ({"early_stopping": "no"}, "'early_stopping' .* a bool"),
+        ({"importance_type": "gain"}, "'importance_type' .* a str among"),
+        ({"verbose": -1}, "'verbose'"),
+        ({"n_jobs": 0}, "'n_jobs'"),
+        ({"random_state": "a"}, "'random_state'"),
+        (
+            {"estimator": ExtraTreesClassifier(), "importance_type": "permutation"},
+            "must have bootstrap=True",
+        ),
+    ],
+)
+def test_illegal_parameters(params, words):
+    X, y = make_data(50)
+    selector = Boruta(**params)
+    before = dict(vars(selector))
+    with pytest.raises(ValueError, match=words):
+        selector.fit(X, y)
+    assert vars(selector) == before
