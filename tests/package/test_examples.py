@@ -16,13 +16,16 @@ EXAMPLES = [path for path in SHOWN if path.stem != "dask_forest"]
 # What programs print, in part.
 PRINTED = {
     "anomalies": "of 30 strays found",
+    "boruta": "0 of them noise",
     "categories": "AUC 0.9",
     "explaining": "contributions add up: True",
     "fingerprints": "out of bag: R2 0.5",
     "grid_search": "Dataset",
+    "imputation": "forests         error",
     "lazy_queries": "the digit 0 because of these: [0 0 0 0 0]",
     "leave_one_out": "accuracy 0.98",
     "medians": "median mean distance",
+    "rare_classes": "drawn by class",
     "serving": "40 requests",
     "text_classification": "accuracy 0.8",
 }

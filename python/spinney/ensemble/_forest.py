@@ -16,26 +16,20 @@ from spinney._cluster.growth import get_workers, grow
 from spinney._cluster.job import Job
 from spinney._common.checks import is_bool
 from spinney._common.messages import warn_caller
-from spinney._common.progress import show_progress
 from spinney._data.arrays import to_rows
 from spinney._explain.dependence import PartialDependence
 from spinney._explain.neighbours import ForestNeighbours
 from spinney._explain.oob_importance import OobImportance
 from spinney._explain.shap import ShapValues
-from spinney._fit.draws import Draws, Growth
+from spinney._fit.draws import Draws
 from spinney._fit.target import EncodedTarget, make_class_attributes
-from spinney._fit.task import Watcher
 from spinney._spinney import Forest
 from spinney.dataset import Dataset
 from spinney.ensemble._bagged import BaggedClassifier, BaggedRegressor, BaseBaggedTrees
-from spinney.ensemble._forest_trees import ForestTrees, ImpurityImportances
+from spinney.ensemble._forest_trees import ForestTrees, GrowTrees, ImpurityImportances
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-
-GrowTrees = Callable[[int, int, Watcher], tuple[Forest, int, NDArray[np.int64]]]
-"""Grows the trees with the numbers from the first argument on, as many as the second says."""
 
 
 class BaseForest(
@@ -92,8 +86,7 @@ class BaseForest(
         if self.oob_score:
             self._check_oob_target(task.target)
         grown = getattr(self, "forest_", None) if self.warm_start else None
-        n_grown = 0 if grown is None else len(grown)
-        n_new = self._count_new_trees(n_grown)
+        n_new = self._count_new_trees(grown)
         lacks_oob_score = bool(self.oob_score) and not hasattr(self, "oob_score_")
         if grown is not None and (n_new > 0 or lacks_oob_score):
             self._check_alike(before)
@@ -110,12 +103,7 @@ class BaseForest(
         return self
 
     def _grow(self, grow_trees: GrowTrees, draws: Draws, grown: Forest | None, n_new: int) -> None:
-        """Grow new trees and add them to those of earlier calls, if there are any."""
-        n_grown = 0 if grown is None else len(grown)
-        with show_progress(int(self.verbose), n_grown, n_new) as watcher:
-            new, max_features, with_missing = grow_trees(n_grown, n_new, watcher)
-        growth = Growth(self._select_estimator_params(), max_features, with_missing)
-        self._add_trees(grown, new, growth, draws)
+        super()._grow(grow_trees, draws, grown, n_new)
         for name in self._OOB_ATTRIBUTES:
             self.__dict__.pop(name, None)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import groupby
 from typing import Any, ClassVar
 
@@ -13,13 +13,18 @@ from sklearn.utils.validation import check_is_fitted
 from spinney._base.features import FeatureReader
 from spinney._base.saving import StoredTrees, find_fault_of_growth
 from spinney._common.messages import warn_caller
+from spinney._common.progress import show_progress
 from spinney._data.categories import have_same_categories, replace_by_codes
 from spinney._data.feature_names import keep_names
 from spinney._fit.draws import Draws, Growth
 from spinney._fit.params import read_tree_parameters
+from spinney._fit.task import Watcher
 from spinney._spinney import Forest
 from spinney.conversion._to_sklearn import convert_forest
 from spinney.tree._base import BaseDecisionTree, NamesOfForest
+
+GrowTrees = Callable[[int, int, Watcher], tuple[Forest, int, NDArray[np.int64]]]
+"""Grows the trees with the numbers from the first argument on, as many as the second says."""
 
 
 class ForestTrees(StoredTrees, FeatureReader):
@@ -29,6 +34,8 @@ class ForestTrees(StoredTrees, FeatureReader):
     _tree_class: ClassVar[type[BaseDecisionTree]]
 
     n_estimators: Any
+    verbose: Any
+    warm_start: Any
     n_outputs_: int
     forest_: Forest
     _estimators: list[Any]
@@ -183,8 +190,9 @@ class ForestTrees(StoredTrees, FeatureReader):
 
     # --- Growth ---------------------------------------------------------------------------------
 
-    def _count_new_trees(self, n_grown: int) -> int:
+    def _count_new_trees(self, grown: Forest | None) -> int:
         """Return how many trees `fit` adds to those that there are; warn if it adds none."""
+        n_grown = 0 if grown is None else len(grown)
         n_new: int = self.n_estimators - n_grown
         if n_new < 0:
             raise ValueError(
@@ -197,8 +205,31 @@ class ForestTrees(StoredTrees, FeatureReader):
             )
         return n_new
 
-    def _add_trees(self, grown: Forest | None, new: Forest, growth: Growth, draws: Draws) -> None:
-        """Add new trees to those of earlier calls, if there are any."""
+    def _grow_without_target(
+        self, before: dict[str, Any], grow_trees: GrowTrees, draws: Draws
+    ) -> None:
+        """Grow the trees, or those that a warm start adds to the trees of earlier calls.
+
+        Parameters
+        ----------
+        before : dict
+            The attributes before this call of `fit`.
+        grow_trees : callable
+        draws : Draws
+        """
+        grown = getattr(self, "forest_", None) if self.warm_start else None
+        n_new = self._count_new_trees(grown)
+        if grown is not None:
+            self._check_alike(before)
+        if n_new > 0:
+            self._grow(grow_trees, draws, grown, n_new)
+
+    def _grow(self, grow_trees: GrowTrees, draws: Draws, grown: Forest | None, n_new: int) -> None:
+        """Grow new trees and add them to those of earlier calls, if there are any."""
+        n_grown = 0 if grown is None else len(grown)
+        with show_progress(int(self.verbose), n_grown, n_new) as watcher:
+            new, max_features, with_missing = grow_trees(n_grown, n_new, watcher)
+        growth = Growth(self._select_estimator_params(), max_features, with_missing)
         self.forest_ = new if grown is None else grown.extended(new)
         growths = [] if grown is None else self._growths
         self._growths = growths + [growth] * len(new)

@@ -14,14 +14,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from spinney._common.checks import check_int, check_sample_weight, check_verbose, is_bool
 from spinney._common.messages import warn_caller
-from spinney._common.progress import show_progress
 from spinney._common.sklearn_base import OutlierMixin
 from spinney._common.types import HandleUnknown, RandomState
 from spinney._data.arrays import to_native, to_rows
 from spinney._data.categories import count_categories
 from spinney._explain.shap import ShapValues
-from spinney._fit.draws import Draws, Growth
+from spinney._fit.draws import Draws
 from spinney._fit.params import store_parameters
+from spinney._fit.task import Watcher
 from spinney._spinney import (
     Columns,
     Forest,
@@ -288,17 +288,8 @@ class IsolationForest(OutlierMixin, ForestTrees, ShapValues):
         self.max_samples_ = self._count_samples(max(n_used, 1))
         scheme = "with replacement" if self.bootstrap else "distinct"
         draws = Draws(scheme, n_samples, 1, self.max_samples_, weights, None)
-        grown = getattr(self, "forest_", None) if self.warm_start else None
-        n_grown = 0 if grown is None else len(grown)
-        n_new = self._count_new_trees(n_grown)
-        if grown is not None:
-            self._check_alike(before)
-        if n_new > 0:
-            with show_progress(int(self.verbose), n_grown, n_new) as watcher:
-                trees = range(n_grown, n_grown + n_new)
-                new = self._grow(matrix, draws, seed, trees, n_threads, watcher)
-            growth = Growth(self._select_estimator_params(), 1, np.empty(0, dtype=np.int64))
-            self._add_trees(grown, new, growth, draws)
+        grow_trees = partial(self._grow_bags, matrix, draws, seed, n_threads)
+        self._grow_without_target(before, grow_trees, draws)
         if isinstance(self.contamination, str):
             self.offset_ = -0.5
         else:
@@ -306,16 +297,17 @@ class IsolationForest(OutlierMixin, ForestTrees, ShapValues):
             self.offset_ = float(np.percentile(scores, 100.0 * self.contamination))
         return self
 
-    def _grow(
+    def _grow_bags(
         self,
         X: Any,
         draws: Draws,
         seed: int,
-        trees: range,
         n_threads: int,
-        watcher: Callable[[int], None] | None,
-    ) -> Forest:
-        """Grow the trees with these numbers; only rows that they draw are read and encoded."""
+        first_tree: int,
+        n_new: int,
+        watcher: Watcher,
+    ) -> tuple[Forest, int, NDArray[np.int64]]:
+        """Grow trees; only rows that they draw are read and encoded."""
         max_depth = int(np.ceil(np.log2(max(self.max_samples_, 2))))
         max_features = self._count_features()
         n_own = None if max_features == self.n_features_in_ else max_features
@@ -324,27 +316,27 @@ class IsolationForest(OutlierMixin, ForestTrees, ShapValues):
         n_together = max(1, _ROWS_AT_A_TIME // self.max_samples_)
         takes_all = isinstance(X, Columns) or n_together * self.max_samples_ >= X.shape[0]
         if takes_all:
-            n_together = len(trees)
+            n_together = n_new
         elif getattr(X, "format", None) == "csc":
             X = X.tocsr()
         forest: Forest | None = None
-        for first in range(trees.start, trees.stop, n_together):
-            n_trees = min(n_together, trees.stop - first)
+        for first in range(first_tree, first_tree + n_new, n_together):
+            n_trees = min(n_together, first_tree + n_new - first)
             bags = list_drawn_rows(draws, list_tree_seeds(seed, first, n_trees), n_threads)
             rows = X
             if not takes_all:
                 drawn = np.unique(np.concatenate(bags))
                 bags = [np.searchsorted(drawn, bag).astype(np.uint32) for bag in bags]
                 rows = X[drawn]
-            n_done = first - trees.start
-            report = None if watcher is None else partial(_report_more, watcher, n_done)
+            report = None if watcher is None else partial(_report_more, watcher, first - first_tree)
             shape = (seed, first, max_depth, n_own)
             new = fit_isolation_forest(
                 to_native(rows), bags, shape, n_categories, n_threads, report
             )
             forest = new if forest is None else forest.extended(new)
         assert forest is not None
-        return forest
+        # Nodes draw one feature. Which features have missing values is known of those rows alone.
+        return forest, 1, np.empty(0, dtype=np.int64)
 
     def _select_estimator_params(self) -> dict[str, Any]:
         mask = self.is_categorical_

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,13 +13,12 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils.validation import check_is_fitted
 
 from spinney._common.checks import check_int, check_sample_weight, check_verbose, is_bool
-from spinney._common.progress import show_progress
 from spinney._common.sklearn_base import TransformerMixin
 from spinney._common.types import HandleUnknown, RandomState
 from spinney._data.arrays import to_native
 from spinney._data.categories import count_categories
 from spinney._data.feature_names import check_names_in
-from spinney._fit.draws import Draws, Growth
+from spinney._fit.draws import Draws
 from spinney._fit.params import read_tree_parameters, store_parameters
 from spinney._fit.task import Task
 from spinney._spinney import check_params
@@ -211,27 +211,17 @@ class RandomTreesEmbedding(TransformerMixin, ForestTrees, ImpurityImportances):
         if sample_weight is not None:
             weights = check_sample_weight(sample_weight, matrix.shape[0])
         draws = Draws("all", matrix.shape[0], 1, None, weights, None)
-        grown = getattr(self, "forest_", None) if self.warm_start else None
-        n_grown = 0 if grown is None else len(grown)
-        n_new = self._count_new_trees(n_grown)
-        if grown is not None:
-            self._check_alike(before)
-        if n_new > 0:
-            task = Task(
-                y=None,
-                n_classes=None,
-                params=params,
-                estimator=type(self).__name__,
-                seed=seed,
-                n_categories=count_categories(self.categories_),
-                n_threads=n_threads,
-            )
-            with show_progress(int(self.verbose), n_grown, n_new) as watcher:
-                new, max_features, with_missing = task.grow_forest(
-                    to_native(matrix), draws, n_grown, n_new, watcher
-                )
-            growth = Growth(self._select_estimator_params(), max_features, with_missing)
-            self._add_trees(grown, new, growth, draws)
+        task = Task(
+            y=None,
+            n_classes=None,
+            params=params,
+            estimator=type(self).__name__,
+            seed=seed,
+            n_categories=count_categories(self.categories_),
+            n_threads=n_threads,
+        )
+        grow_trees = partial(task.grow_forest, to_native(matrix), draws)
+        self._grow_without_target(before, grow_trees, draws)
         return self
 
     def _check_params(self) -> dict[str, Any]:
