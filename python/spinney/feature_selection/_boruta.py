@@ -99,9 +99,9 @@ class Boruta(SelectorMixin, FeatureReader):
     ranking_ : ndarray of int of shape (n_features_in_,)
         1 for confirmed features, 2 for those of `support_weak_`, and larger numbers for the others,
         by the median of their ranks.
-    importance_history_ : ndarray of shape (n_iter_, n_features_in_)
+    importance_history_ : ndarray of shape (n_forests, n_features)
         The importances in each forest, NaN for features that were dropped before.
-    shadow_history_ : ndarray of shape (n_iter_,)
+    shadow_history_ : ndarray of shape (n_forests,)
         What the importances were compared with.
     n_iter_ : int
         Number of forests.
