@@ -114,7 +114,8 @@ impl NodeKey {
         Permutation::new(combine(self.0, Purpose::Features as u64), n_features)
     }
 
-    /// The order in which a tree draws the features of all its nodes. The key must be that of the tree's root.
+    /// The order in which a tree draws the features of all its nodes. The key must be that of the
+    /// tree's root.
     pub fn tree_feature_order(self, n_features: usize) -> Permutation {
         Permutation::new(combine(self.0, Purpose::TreeFeatures as u64), n_features)
     }

@@ -6,6 +6,20 @@ name twice, the second description counts.
 
 from __future__ import annotations
 
+# What is known of the features of any training data.
+FEATURES = """
+n_features_in_
+    Number of features seen in `fit`.
+feature_names_in_
+    Names of the features seen in `fit`. Exists only if `X` has names that are all strings.
+is_categorical_
+    Which features are categorical. None if no feature is.
+categories_
+    For each categorical feature, its distinct values in `fit`: sorted, except that 0 comes
+    first. The index of a value is the code that stands for it in the compiled trees. The
+    entry of a numeric feature is None. None if no feature is categorical.
+"""
+
 _ESTIMATOR = """
 max_depth
     Largest depth of a leaf. None means no limit.
@@ -74,19 +88,9 @@ handle_unknown
     them to the child with the larger weight, and a warning names the features of which no
     category is known, perhaps because their type has changed. "error": they raise
     ValueError. Missing values are no unknown categories.
-n_features_in_
-    Number of features seen in `fit`.
 expected_value_
     The prediction if nothing is known of a sample: with the contributions of `shap_values` it
     adds up to the prediction.
-feature_names_in_
-    Names of the features seen in `fit`. Exists only if `X` has names that are all strings.
-is_categorical_
-    Which features are categorical. None if no feature is.
-categories_
-    For each categorical feature, its distinct values in `fit`: sorted, except that 0 comes
-    first. The index of a value is the code that stands for it in the compiled trees. The
-    entry of a numeric feature is None. None if no feature is categorical.
 n_outputs_
     Number of outputs (columns of `y`).
 """
@@ -220,6 +224,16 @@ oob_score
     `bootstrap` other than False.
 """
 
+_CLASS_SAMPLING = """
+class_sampling
+    How many samples of each class a tree gets with `bootstrap=True`, in imbalanced-learn's words.
+    None: as it comes. "all": of each class as many as the smallest one has, "not minority",
+    "majority" and so on only of these classes. A float: the samples of the smaller of two classes
+    divided by those of the larger one. A dict: numbers by label; a callable makes such a dict of
+    `y`. Other classes get as many draws as they have samples. Samples of a class are drawn evenly,
+    and trees weigh them by their weights.
+"""
+
 _FOREST_REGRESSOR = """
 oob_score
     Whether to predict each training sample by the trees that were not grown on it, and to
@@ -228,8 +242,6 @@ oob_score
     on are left out, with a warning. Needs a `bootstrap` other than False.
 """
 
-TREE_CLASSIFIER = _ESTIMATOR + _TREE + _CLASSIFIER
-TREE_REGRESSOR = _ESTIMATOR + _TREE + _REGRESSOR
 # Of a forest whose samples are drawn by class.
 _BALANCED = """
 bootstrap
@@ -249,11 +261,60 @@ oob_score
     every tree was grown on are left out, with a warning.
 """
 
-FOREST_CLASSIFIER = _ESTIMATOR + _FOREST + _GROWN_FOREST + _CLASSIFIER + _FOREST_CLASSIFIER
+# Of trees that are grown without a target.
+_WITHOUT_TARGET = """
+n_jobs
+    Number of threads. None means 1 unless `joblib.parallel_config` sets another number, and -1
+    means all processors. Results do not depend on it.
+random_state
+    Seed of everything that is random: samples, features and thresholds. An int, which may be as
+    large as 2**64 - 1, makes results repeatable.
+categorical_features
+    Which features are categorical. None: no feature. "from_dtype": the columns of a data frame
+    that have a categorical dtype. Otherwise a boolean mask, or the indices or names of the
+    categorical features. A node sends a random subset of the categories to one child. Categories
+    that did not occur in it go to the child with more samples.
+"""
+
+_EMBEDDING = """
+max_leaf_nodes
+    Largest number of leaves of a tree. The tree is then grown best first: the next node to be
+    split is the one whose split shortens paths most, as `min_impurity_decrease` measures it. None
+    means no limit.
+min_impurity_decrease
+    A node is split only if that shortens the mean path that would isolate one of its samples by at
+    least this much. The decrease is multiplied by the node's fraction of the total sample weight.
+feature_importances_
+    Mean over the trees of the total decrease of mean path lengths by the cuts of each feature,
+    normalised to a sum of 1.
+"""
+
+_ISOLATION = """
+max_samples
+    Number of samples that each tree draws. A float is a fraction of the samples, and "auto" is
+    256. No more are drawn than there are.
+max_features
+    Number of features of which the nodes of a tree draw one, chosen at random for each tree. A
+    float is a fraction of the features.
+bootstrap
+    Whether samples are drawn with replacement. A sample that is drawn k times counts as k.
+estimators_
+    The trees as estimators that share the memory of the forest. They predict the length of the
+    path of a sample. They are made when this attribute is first read.
+"""
+
+_ANY_ESTIMATOR = FEATURES + _ESTIMATOR
+_ANY_FOREST = _ANY_ESTIMATOR + _FOREST
+_ANY_GROWN_FOREST = _ANY_FOREST + _GROWN_FOREST
+TREE_CLASSIFIER = _ANY_ESTIMATOR + _TREE + _CLASSIFIER
+TREE_REGRESSOR = _ANY_ESTIMATOR + _TREE + _REGRESSOR
+FOREST_CLASSIFIER = _ANY_GROWN_FOREST + _CLASSIFIER + _FOREST_CLASSIFIER + _CLASS_SAMPLING
 BALANCED_CLASSIFIER = FOREST_CLASSIFIER + _BALANCED
-FOREST_REGRESSOR = _ESTIMATOR + _FOREST + _GROWN_FOREST + _REGRESSOR + _FOREST_REGRESSOR
-LAZY_CLASSIFIER = _ESTIMATOR + _FOREST + _LAZY_FOREST + _CLASSIFIER + _FOREST_CLASSIFIER
-LAZY_REGRESSOR = _ESTIMATOR + _FOREST + _LAZY_FOREST + _REGRESSOR
+FOREST_REGRESSOR = _ANY_GROWN_FOREST + _REGRESSOR + _FOREST_REGRESSOR
+ISOLATION_FOREST = _ANY_GROWN_FOREST + _WITHOUT_TARGET + _ISOLATION
+EMBEDDING = _ANY_GROWN_FOREST + _WITHOUT_TARGET + _EMBEDDING
+LAZY_CLASSIFIER = _ANY_FOREST + _LAZY_FOREST + _CLASSIFIER + _FOREST_CLASSIFIER + _CLASS_SAMPLING
+LAZY_REGRESSOR = _ANY_FOREST + _LAZY_FOREST + _REGRESSOR
 
 # Arguments of `fit`.
 TRAINING = """
@@ -280,6 +341,12 @@ sample_ids
     With `bootstrap="poisson"` the count of a sample in a tree is determined by its id, the
     number of the tree and `random_state`. Forests on parts of one data set therefore give a
     sample the same count if it has the same id. Not allowed otherwise.
+samples
+    The samples of each tree, where `bootstrap=True` is not to draw them: blocks, groups or windows
+    of time. A list with an array of indices (repeated for samples that count several times), or a
+    mask, for each of the `n_estimators` trees; or an array or sparse matrix of counts of shape
+    (n_estimators, n_samples). Trees weigh samples by `sample_weight` times the count. What is out
+    of bag follows them. With `warm_start` the samples of all trees, also of those that are there.
 """
 
 FOREST_TRAINING = TRAINING + _FOREST_TRAINING

@@ -41,10 +41,16 @@ VOCABULARIES = {
     "tree/_extra_tree.py": TREES,
     "tree/_decision_tree.py": TREES,
     "ensemble/_forest_trees.py": {"apply": QUERY, "decision_path": QUERY},
-    "ensemble/_random_trees_embedding.py": {"transform": QUERY},
-    "ensemble/_isolation_forest.py": dict.fromkeys(
-        ("path_length", "score_samples", "decision_function", "predict"), QUERY
-    ),
+    "ensemble/_random_trees_embedding.py": {
+        "RandomTreesEmbedding": descriptions.EMBEDDING,
+        "transform": QUERY,
+    },
+    "ensemble/_isolation_forest.py": {
+        "IsolationForest": descriptions.ISOLATION_FOREST,
+        **dict.fromkeys(("path_length", "score_samples", "decision_function", "predict"), QUERY),
+    },
+    "feature_selection/_boruta.py": {"Boruta": descriptions.FEATURES},
+    "impute/_miss_forest.py": {"MissForestImputer": descriptions.FEATURES},
     "_fit/target.py": {"predict_log_proba": QUERY},
     "tree/_base.py": {
         "fit": TRAINING,

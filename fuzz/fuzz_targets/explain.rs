@@ -57,7 +57,7 @@ fn check_contributions(case: &Case, forest: &Forest) {
 fn check_importances(case: &Case, target: &Target, forest: &Forest) {
     let n = case.x.nrows();
     let view = case.x.view();
-    let Ok(sampler) = RowSampler::new(target.weights(), n, case.params.bootstrap, None) else { return };
+    let Ok(sampler) = RowSampler::new(target.weights(), n, &case.params.bootstrap, None) else { return };
     let (numbers, losses): (Vec<f64>, _) = match &case.y {
         Y::Classes { values, .. } => (values.iter().map(|&class| class.into()).collect(), [Loss::Wrong, Loss::Brier]),
         Y::Numbers { values, .. } => (values.clone(), [Loss::Squared, Loss::Absolute]),

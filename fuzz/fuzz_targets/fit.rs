@@ -82,7 +82,7 @@ fn check_forest(case: &Case, target: &Target, forest: &Forest) {
     let importances = forest.compute_feature_importances(&one()).expect("importances");
     assert!(importances.iter().all(|value| value.is_finite()), "{importances:?}");
     let n = case.x.nrows();
-    let sampler = RowSampler::new(target.weights(), n, case.params.bootstrap, None).expect("draws that were drawn");
+    let sampler = RowSampler::new(target.weights(), n, &case.params.bootstrap, None).expect("draws that were drawn");
     let oob = forest.predict_oob(&view, &sampler, two()).expect("values");
     assert!(oob.values.iter().all(|value| value.is_finite()));
 }

@@ -1,8 +1,10 @@
 //! No target: trees that isolate rows (Liu, Ting, Zhou, "Isolation Forest", ICDM 2008, algorithm 2).
 //!
-//! Every cut is as good as any other: nodes draw one feature, and a random threshold. A node of one row is pure. What a node predicts is the length of the path of a row that comes to it: its depth, and
-//! what the rows in it would add if they were isolated one by one. That is [`mean_path_length`], the mean depth
-//! of the leaves of a random binary search tree (section 3, equation 1 there).
+//! Every cut is as good as any other: nodes draw one feature, and a random threshold. A node of one
+//! row is pure. What a node predicts is the length of the path of a row that comes to it: its
+//! depth, and what the rows in it would add if they were isolated one by one. That is
+//! [`mean_path_length`], the mean depth of the leaves of a random binary search tree (section 3,
+//! equation 1 there).
 
 use std::cmp::Ordering;
 use std::f64::consts::LN_2;

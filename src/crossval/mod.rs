@@ -128,7 +128,7 @@ fn others(rows: &[u32], n_samples: usize) -> Vec<u32> {
 }
 
 /// A fold: the rows that its forest is grown on, and the rows that its forest predicts for.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Fold<'a> {
     /// The training rows.
     pub train: TrainingRows<'a>,
@@ -143,7 +143,7 @@ pub struct Fold<'a> {
 impl CrossValidation<'_> {
     /// The parameters of the forest of a fold, checked and resolved for the fold's training rows.
     fn params_of(&self, fold: &Fold<'_>) -> Result<ValidForestParams> {
-        let params = ForestParams { bootstrap: fold.bootstrap, ..self.params.clone() };
+        let params = ForestParams { bootstrap: fold.bootstrap.clone(), ..self.params.clone() };
         params.check(fold.train.count(self.data.n_samples()), self.data.n_features())
     }
 

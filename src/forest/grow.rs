@@ -29,9 +29,10 @@ use crate::tree::Tree;
 ///
 /// Without a bootstrap, tree `t` is [`grow_tree`] of the seed of tree `t`. With one, it is that
 /// on a target with other weights, which depend on how often the [`RowSampler`] draws each row.
-/// With replacement, or if rows are distinct, the weights are the chances of the draws, and the tree sees only the numbers
-/// of draws. Without replacement, by strata, and by Poisson counts, the weights are multiplied by the numbers
-/// of draws. The rows that are not drawn put the categories of some features in order (`orders`).
+/// With replacement, or if rows are distinct, the weights are the chances of the draws, and the
+/// tree sees only the numbers of draws. Otherwise the weights are multiplied by the
+/// numbers of draws. The rows that are not drawn put the categories
+/// of some features in order (`orders`).
 pub fn grow_forest(
     data: &Dataset,
     target: &Target,
@@ -92,13 +93,13 @@ impl<'a> Bags<'a> {
     /// The bags that [`grow_forest`] describes. Fails if the rows cannot be drawn so. O(rows).
     pub fn new(target: &'a Target, params: &'a ValidForestParams, sample_ids: Option<&[u64]>) -> Result<Self> {
         let (weights, n_samples) = (target.weights(), target.n_samples());
-        let sampler = match &params.strata {
-            Some(strata) => RowSampler::of_strata(weights, n_samples, strata)?,
-            None => RowSampler::new(weights, n_samples, params.bootstrap, sample_ids)?,
-        };
+        let sampler = RowSampler::new(weights, n_samples, &params.bootstrap, sample_ids)?;
         let given = target;
-        let draws_by_weight = params.strata.is_none() && params.bootstrap.draws_by_weight();
-        let target = if draws_by_weight { Cow::Owned(target.equally_weighted()) } else { Cow::Borrowed(target) };
+        let target = if params.bootstrap.draws_by_weight() {
+            Cow::Owned(target.equally_weighted())
+        } else {
+            Cow::Borrowed(target)
+        };
         Ok(Self { sampler, given, target, params, categories: KnownCategories::default(), rows: OnceLock::new() })
     }
 

@@ -22,7 +22,7 @@ pub(crate) mod waves;
 use std::sync::Arc;
 
 pub use grow::{grow_forest, grow_tree};
-pub use isolation::{IsolationParams, grow_isolation_forest, tree_features};
+pub use isolation::{IsolationParams, grow_isolation_forest, grow_isolation_forest_of_numbers, tree_features};
 pub use lazy::{Explored, Kernel, LazyForest};
 pub use neighbours::{Leaves, Proximities, proximities};
 pub use predict::OobPrediction;

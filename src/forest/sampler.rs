@@ -1,17 +1,19 @@
 //! Which rows each tree of a forest sees, and how often. This is a pure function of the tree's
 //! seed, so it need not be stored.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::Urn;
 use crate::bitset::Bitset;
 use crate::data::target::Weights;
 use crate::error::{Error, Result};
-use crate::params::{Bootstrap, Strata};
+use crate::params::{Bootstrap, GivenRows, Strata};
 use crate::rng::NodeKey;
 use crate::runtime::Runtime;
 
-/// Draws the rows of the trees of a forest. A row of weight 0 is never drawn.
+/// Draws the rows of the trees of a forest. A row of weight 0 is never drawn; only if rows are given it
+/// may be among them.
 #[derive(Debug)]
 pub struct RowSampler {
     n_samples: usize,
@@ -43,6 +45,11 @@ enum Scheme {
     Poisson {
         ids: Option<Box<[u64]>>,
         weights: Weights,
+    },
+    Given {
+        rows: Arc<GivenRows>,
+        /// The places of the trees, by their seeds.
+        places: HashMap<u64, usize>,
     },
 }
 
@@ -82,35 +89,9 @@ fn check_any_weight(weights: &Weights, n_samples: usize) -> Result<()> {
     })
 }
 
-impl RowSampler {
-    /// Makes the sampler of rows with these weights. `sample_ids`, one per row, are the names of
-    /// which Poisson counts are functions; other schemes ignore them. O(rows).
-    pub fn new(weights: &Weights, n_samples: usize, bootstrap: Bootstrap, sample_ids: Option<&[u64]>) -> Result<Self> {
-        check_sample_ids(sample_ids, n_samples)?;
-        bootstrap.check()?;
-        check_any_weight(weights, n_samples)?;
-        let scheme = match bootstrap {
-            Bootstrap::None => Scheme::All,
-            Bootstrap::WithReplacement { n_draws } => Scheme::Urn { urn: Urn::of_weights(weights, n_samples), n_draws },
-            Bootstrap::WithoutReplacement { n_draws } => {
-                let rows: Vec<u32> = (0..n_samples as u32).filter(|&row| weights.is_positive(row as usize)).collect();
-                let n_draws = n_draws.unwrap_or(rows.len() as u64);
-                check_enough(n_draws, rows.len())?;
-                Scheme::Subset { rows, n_draws: n_draws as usize }
-            }
-            Bootstrap::Distinct { n_draws } => {
-                check_enough(n_draws, (0..n_samples).filter(|&row| weights.is_positive(row)).count())?;
-                Scheme::Distinct { urn: Urn::of_weights(weights, n_samples), n_draws }
-            }
-            Bootstrap::Poisson => Scheme::Poisson { ids: sample_ids.map(Into::into), weights: weights.clone() },
-        };
-        Ok(Self { n_samples, scheme })
-    }
-
-    /// Makes the sampler of rows of strata. O(rows).
-    pub fn of_strata(weights: &Weights, n_samples: usize, strata: &Arc<Strata>) -> Result<Self> {
-        check_any_weight(weights, n_samples)?;
-        strata.check()?;
+impl Scheme {
+    /// Rows of strata. O(rows).
+    fn of_strata(weights: &Weights, n_samples: usize, strata: &Arc<Strata>) -> Result<Self> {
         if strata.of_row.len() != n_samples {
             return Err(Error::ShapeMismatch {
                 what: "strata",
@@ -128,7 +109,62 @@ impl RowSampler {
                 check_enough(n_draws, rows.len())?;
             }
         }
-        Ok(Self { n_samples, scheme: Scheme::Strata { rows, strata: Arc::clone(strata) } })
+        Ok(Self::Strata { rows, strata: Arc::clone(strata) })
+    }
+
+    /// Rows that are given, of which each tree must have one with a weight.
+    fn of_rows(weights: &Weights, n_samples: usize, given: &Arc<GivenRows>) -> Result<Self> {
+        given.check(n_samples)?;
+        let is_positive = |&row: &u32| weights.is_positive(row as usize);
+        if let Some(tree) = (0..given.tree_seeds.len()).find(|&tree| !given.of(tree).iter().any(is_positive)) {
+            return Err(Error::InvalidArgument {
+                name: "samples",
+                got: format!("samples of weight 0 for tree {tree}"),
+                expected: "such that each tree has a sample with a weight above 0".into(),
+            });
+        }
+        let places = given.tree_seeds.iter().enumerate().map(|(place, &seed)| (seed, place)).collect();
+        Ok(Self::Given { rows: Arc::clone(given), places })
+    }
+}
+
+/// The rows that are given for the tree with this seed.
+fn find_rows<'a>(given: &'a GivenRows, places: &HashMap<u64, usize>, seed: u64) -> Result<&'a [u32]> {
+    let rows = places.get(&seed).map(|&place| given.of(place));
+    rows.ok_or_else(|| Error::InvalidArgument {
+        name: "samples",
+        got: format!("samples of {} trees, and another tree", given.tree_seeds.len()),
+        expected: "those of each tree of the forest".into(),
+    })
+}
+
+impl RowSampler {
+    /// Makes the sampler of rows with these weights. `sample_ids`, one per row, are the names of
+    /// which Poisson counts are functions; other schemes ignore them. O(rows).
+    pub fn new(weights: &Weights, n_samples: usize, bootstrap: &Bootstrap, sample_ids: Option<&[u64]>) -> Result<Self> {
+        check_sample_ids(sample_ids, n_samples)?;
+        bootstrap.check()?;
+        check_any_weight(weights, n_samples)?;
+        let scheme = match bootstrap {
+            Bootstrap::None => Scheme::All,
+            &Bootstrap::WithReplacement { n_draws } => {
+                Scheme::Urn { urn: Urn::of_weights(weights, n_samples), n_draws }
+            }
+            Bootstrap::WithoutReplacement { n_draws } => {
+                let rows: Vec<u32> = (0..n_samples as u32).filter(|&row| weights.is_positive(row as usize)).collect();
+                let n_draws = n_draws.unwrap_or(rows.len() as u64);
+                check_enough(n_draws, rows.len())?;
+                Scheme::Subset { rows, n_draws: n_draws as usize }
+            }
+            &Bootstrap::Distinct { n_draws } => {
+                check_enough(n_draws, (0..n_samples).filter(|&row| weights.is_positive(row)).count())?;
+                Scheme::Distinct { urn: Urn::of_weights(weights, n_samples), n_draws }
+            }
+            Bootstrap::Poisson => Scheme::Poisson { ids: sample_ids.map(Into::into), weights: weights.clone() },
+            Bootstrap::Strata(strata) => Scheme::of_strata(weights, n_samples, strata)?,
+            Bootstrap::Given(rows) => Scheme::of_rows(weights, n_samples, rows)?,
+        };
+        Ok(Self { n_samples, scheme })
     }
 
     /// Number of rows of the data, drawn or not.
@@ -153,6 +189,11 @@ impl RowSampler {
             }
             Scheme::Strata { rows, strata } => Some(self.draw_strata(seed, rows, strata, runtime)?),
             Scheme::Poisson { ids, weights } => Some(self.poisson(key, ids.as_deref(), weights)),
+            Scheme::Given { rows, places } => {
+                let mut counts = vec![0; self.n_samples];
+                find_rows(rows, places, seed)?.iter().for_each(|&row| counts[row as usize] += 1);
+                Some(counts)
+            }
         })
     }
 
@@ -171,6 +212,7 @@ impl RowSampler {
         let mut drawn = match &self.scheme {
             Scheme::Urn { urn, n_draws } => urn.drawn(seed, 0, *n_draws, runtime)?,
             Scheme::Distinct { urn, n_draws } => urn.distinct(seed, 0, *n_draws, runtime)?,
+            Scheme::Given { rows, places } => return Ok(find_rows(rows, places, seed)?.to_vec()),
             _ => {
                 let counts = self.counts(seed, runtime)?.unwrap_or_else(|| vec![1; self.n_samples]);
                 let repeated = |(row, count): (u32, u32)| std::iter::repeat_n(row, count as usize);

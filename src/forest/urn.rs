@@ -51,39 +51,49 @@ impl Urn {
     /// the seed, the tree and the weights. `n_draws` must be below 2^32. O(`n_draws`), times the
     /// logarithm of the number of rows if their weights differ.
     pub fn draw(&self, seed: u64, tree: u64, n_draws: u64, runtime: &Runtime<'_>) -> Result<Vec<u32>> {
-        let draws = NodeKey::root(seed, tree).bootstrap();
         let mut counts = vec![0; self.n_samples];
-        for start in (0..n_draws).step_by(DRAW_BLOCK as usize) {
-            runtime.check_interrupt()?;
-            for i in start..n_draws.min(start + DRAW_BLOCK) {
-                counts[self.row(draws.below(self.n_balls, i))] += 1;
-            }
-        }
+        self.visit(seed, tree, n_draws, runtime, |row, _| counts[row] += 1)?;
         Ok(counts)
     }
 
     /// The rows of the `n_draws` draws of tree number `tree`, in the order of the draws: those that
     /// [`draw`](Self::draw) counts.
     pub fn drawn(&self, seed: u64, tree: u64, n_draws: u64, runtime: &Runtime<'_>) -> Result<Vec<u32>> {
-        let draws = NodeKey::root(seed, tree).bootstrap();
         let mut rows = memory::reserve("draws", n_draws as usize)?;
-        for i in 0..n_draws {
-            if i % DRAW_BLOCK == 0 {
-                runtime.check_interrupt()?;
-            }
-            rows.push(self.row(draws.below(self.n_balls, i)) as u32);
-        }
+        self.visit(seed, tree, n_draws, runtime, |row, _| rows.push(row as u32))?;
         Ok(rows)
     }
 
-    /// Draws `n_draws` rows without replacement, in the order of the draws: each row with a chance in proportion
-    /// to its balls among the rows that are left. At least as many rows must have balls. O(`n_draws`) if each
-    /// row has one ball, else O(rows) and O(`n_draws`) times the logarithm of the number of rows.
+    /// Calls `visit` with the row and the ball of each draw of tree number `tree`.
+    fn visit(
+        &self,
+        seed: u64,
+        tree: u64,
+        n_draws: u64,
+        runtime: &Runtime<'_>,
+        mut visit: impl FnMut(usize, u64),
+    ) -> Result<()> {
+        let draws = NodeKey::root(seed, tree).bootstrap();
+        for start in (0..n_draws).step_by(DRAW_BLOCK as usize) {
+            runtime.check_interrupt()?;
+            for i in start..n_draws.min(start + DRAW_BLOCK) {
+                let ball = draws.below(self.n_balls, i);
+                visit(self.row(ball), ball);
+            }
+        }
+        Ok(())
+    }
+
+    /// Draws `n_draws` rows without replacement, in the order of the draws: each row with a chance in
+    /// proportion to its balls among the rows that are left. At least as many rows must have balls.
+    /// O(`n_draws`) if each row has one ball, else O(rows) and O(`n_draws`) times the logarithm of
+    /// the number of rows.
     pub fn distinct(&self, seed: u64, tree: u64, n_draws: u64, runtime: &Runtime<'_>) -> Result<Vec<u32>> {
         let draws = NodeKey::root(seed, tree).subsample();
         let mut rows = memory::reserve("draws", n_draws as usize)?;
         let mut left = self.ends.as_ref().map(|ends| BallsLeft::new(ends));
-        // The first steps of a shuffle (Fisher & Yates) of all rows, of which only those are kept that have moved.
+        // The first steps of a shuffle (Fisher & Yates) of all rows, of which only those are kept that
+        // have moved.
         let mut moved = HashMap::new();
         let mut n_balls = self.n_balls;
         for i in 0..n_draws {
@@ -119,18 +129,12 @@ impl Urn {
         runtime: &Runtime<'_>,
     ) -> Result<Option<Vec<u64>>> {
         let Some(ends) = &self.ends else { return Ok(None) };
-        let draws = NodeKey::root(seed, tree).bootstrap();
         // The row and the first ball of each piece.
         let mut pieces = memory::reserve("draws", n_draws as usize)?;
-        for i in 0..n_draws {
-            if i % DRAW_BLOCK == 0 {
-                runtime.check_interrupt()?;
-            }
-            let ball = draws.below(self.n_balls, i);
-            let row = self.row(ball);
+        self.visit(seed, tree, n_draws, runtime, |row, ball| {
             let start = row.checked_sub(1).map_or(0, |before| ends[before]);
             pieces.push((row as u32, start + (ball - start) / size * size));
-        }
+        })?;
         pieces.sort_unstable();
         pieces.dedup();
         let mut drawn = vec![0; self.n_samples];

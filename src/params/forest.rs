@@ -10,9 +10,10 @@ use crate::error::{Error, Result};
 /// numbers is made before any tree is grown.
 pub const MAX_ESTIMATORS: u64 = 1 << 24;
 
-/// How many rows of each stratum a tree gets, drawn evenly from those with a weight above 0. The weight of a row is
-/// multiplied by the number of times it was drawn. Usually the strata are the classes (Chen, Liaw, Breiman, "Using
-/// random forest to learn imbalanced data", 2004, section 2.1).
+/// How many rows of each stratum a tree gets, drawn evenly from those with a weight above 0. The
+/// weight of a row is multiplied by the number of times it was drawn. Usually the strata are the
+/// classes (Chen, Liaw, Breiman, "Using random forest to learn imbalanced data", 2004, section
+/// 2.1).
 #[derive(Debug, PartialEq, Eq)]
 pub struct Strata {
     /// The stratum of each row.
@@ -21,8 +22,8 @@ pub struct Strata {
     pub n_draws: Box<[Option<u64>]>,
     /// Whether rows are drawn with replacement.
     pub replace: bool,
-    /// How many rows are then drawn with replacement from all that were drawn, each as often as it was; `None`
-    /// means none.
+    /// How many rows are then drawn with replacement from all that were drawn, each as often as it
+    /// was; `None` means none.
     pub n_draws_again: Option<u64>,
 }
 
@@ -34,8 +35,46 @@ impl Strata {
     }
 }
 
+/// The rows of each tree, as a caller gives them. The weight of a row is multiplied by the number of
+/// times it is listed.
+#[derive(Debug, PartialEq, Eq)]
+pub struct GivenRows {
+    /// The seeds of the trees, all different.
+    pub tree_seeds: Box<[u64]>,
+    /// Where the rows of each tree begin, and where the last ones end.
+    pub starts: Box<[usize]>,
+    /// The rows, tree by tree; those of a tree are ascending, and repeated if they count several times.
+    pub rows: Box<[u32]>,
+}
+
+impl GivenRows {
+    /// The rows of the tree at a place of `tree_seeds`.
+    pub(crate) fn of(&self, place: usize) -> &[u32] {
+        &self.rows[self.starts[place]..self.starts[place + 1]]
+    }
+
+    /// Fails unless each tree has rows of a data set of `n_samples`, and the fields fit together.
+    pub fn check(&self, n_samples: usize) -> Result<()> {
+        let n_trees = self.tree_seeds.len();
+        let is_sound = self.starts.len() == n_trees + 1
+            && self.starts[0] == 0
+            && self.starts[n_trees] == self.rows.len()
+            && self.starts.windows(2).all(|pair| pair[0] < pair[1] && pair[1] - pair[0] <= u32::MAX as usize)
+            && (0..n_trees).all(|tree| self.of(tree).is_sorted())
+            && self.rows.iter().all(|&row| (row as usize) < n_samples);
+        if is_sound {
+            return Ok(());
+        }
+        Err(Error::InvalidArgument {
+            name: "samples",
+            got: format!("{} rows of {n_trees} trees", self.rows.len()),
+            expected: format!("at least one row for each tree, ascending, below {n_samples}"),
+        })
+    }
+}
+
 /// The rows on which each tree of a forest is grown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Bootstrap {
     /// All rows, with their weights.
     #[default]
@@ -53,8 +92,8 @@ pub enum Bootstrap {
         /// `None` means all of these.
         n_draws: Option<u64>,
     },
-    /// A sample drawn without replacement, each row with a chance in proportion to its weight among those that
-    /// are left. In the tree, the weight of a row is 1, whatever its weight was.
+    /// A sample drawn without replacement, each row with a chance in proportion to its weight among
+    /// those that are left. In the tree, the weight of a row is 1, whatever its weight was.
     Distinct {
         /// The number of rows, at least 1 and at most the number of rows with a weight above 0.
         n_draws: u64,
@@ -62,21 +101,26 @@ pub enum Bootstrap {
     /// All rows; the weight of each row is multiplied by a Poisson count that depends on the row's
     /// name (`rng::PoissonCounts`).
     Poisson,
+    /// So many rows of each stratum.
+    Strata(Arc<Strata>),
+    /// Rows that are listed for each tree.
+    Given(Arc<GivenRows>),
 }
 
 impl Bootstrap {
     /// Whether weights are chances of draws, and drawn rows weigh as often as they were drawn.
-    pub(crate) fn draws_by_weight(self) -> bool {
+    pub(crate) fn draws_by_weight(&self) -> bool {
         matches!(self, Self::WithReplacement { .. } | Self::Distinct { .. })
     }
 
     /// Checks the number of draws.
-    pub fn check(self) -> Result<()> {
+    pub fn check(&self) -> Result<()> {
         match self {
             Self::WithReplacement { n_draws }
             | Self::Distinct { n_draws }
-            | Self::WithoutReplacement { n_draws: Some(n_draws) } => check_draws(n_draws),
-            Self::None | Self::WithoutReplacement { n_draws: None } | Self::Poisson => Ok(()),
+            | Self::WithoutReplacement { n_draws: Some(n_draws) } => check_draws(*n_draws),
+            Self::Strata(strata) => strata.check(),
+            Self::None | Self::WithoutReplacement { n_draws: None } | Self::Poisson | Self::Given(_) => Ok(()),
         }
     }
 }
@@ -117,10 +161,8 @@ pub struct ForestParams {
     pub first_tree: u64,
     /// Number of trees to grow.
     pub n_estimators: u64,
-    /// The rows on which each tree is grown, unless there are `strata`.
+    /// The rows on which each tree is grown.
     pub bootstrap: Bootstrap,
-    /// The rows of each stratum on which each tree is grown.
-    pub strata: Option<Arc<Strata>>,
     /// Whether the rows of each tree's sample are weighted such that all classes weigh the same.
     /// Has no meaning in regression, and none without a bootstrap.
     pub balanced_subsample: bool,
@@ -136,7 +178,6 @@ impl ForestParams {
             first_tree: 0,
             n_estimators,
             bootstrap: Bootstrap::None,
-            strata: None,
             balanced_subsample: false,
             category_order: CategoryOrder::default(),
         }
@@ -147,10 +188,9 @@ impl ForestParams {
         let tree = self.tree.check(n_samples, n_features)?;
         let trees = number_trees(self.first_tree, self.n_estimators)?;
         self.bootstrap.check()?;
-        self.strata.as_ref().map_or(Ok(()), |strata| strata.check())?;
-        let Self { bootstrap, balanced_subsample, category_order, .. } = *self;
-        let strata = self.strata.clone();
-        Ok(ValidForestParams { tree, trees, bootstrap, strata, balanced_subsample, category_order })
+        let Self { balanced_subsample, category_order, .. } = *self;
+        let bootstrap = self.bootstrap.clone();
+        Ok(ValidForestParams { tree, trees, bootstrap, balanced_subsample, category_order })
     }
 }
 
@@ -170,7 +210,6 @@ pub struct ValidForestParams {
     pub(crate) tree: ValidTreeParams,
     pub(crate) trees: Range<u64>,
     pub(crate) bootstrap: Bootstrap,
-    pub(crate) strata: Option<Arc<Strata>>,
     pub(crate) balanced_subsample: bool,
     category_order: CategoryOrder,
 }

@@ -8,7 +8,8 @@ mod tree;
 mod tuning;
 
 pub use forest::{
-    Bootstrap, CategoryOrder, FEW_CATEGORIES, ForestParams, MANY_CATEGORIES, MAX_ESTIMATORS, Strata, ValidForestParams,
+    Bootstrap, CategoryOrder, FEW_CATEGORIES, ForestParams, GivenRows, MANY_CATEGORIES, MAX_ESTIMATORS, Strata,
+    ValidForestParams,
 };
 pub use quantile::QuantileLevel;
 pub use tree::{Count, CriterionKind, FeatureSampling, MaxFeatures, Splitter, TreeParams, ValidTreeParams};

@@ -108,8 +108,8 @@ pub struct TreeParams {
     pub min_weight_fraction_leaf: f64,
     /// How many features a node draws.
     pub max_features: MaxFeatures,
-    /// How many features the nodes of a tree draw from, chosen at random for each tree; `None` means all. Only
-    /// with [`FeatureSampling::Active`].
+    /// How many features the nodes of a tree draw from, chosen at random for each tree; `None`
+    /// means all. Only with [`FeatureSampling::Active`].
     pub max_tree_features: Option<u64>,
     /// The features from which a node draws. scikit-learn has no such parameter.
     pub feature_sampling: FeatureSampling,

@@ -10,17 +10,17 @@ use super::run::run;
 use crate::criterion::isolation;
 use crate::data::Encoding;
 use crate::data::dense::Ordinals;
-use crate::forest::{IsolationParams, grow_isolation_forest, tree_features};
+use crate::forest::{IsolationParams, grow_isolation_forest, grow_isolation_forest_of_numbers, tree_features};
 use crate::rng::seed_of_tree;
 
 /// Grows one isolation tree for each bag.
 ///
 /// Parameters
 /// ----------
-/// x : ndarray, CompressedMatrix or Columns
-///     The rows that are in some bag.
+/// x : ndarray, CompressedMatrix in CSR form, or Columns
+///     With categories all rows are encoded, otherwise those of the bags are read.
 /// bags : list of ndarray of uint32
-///     For each tree its rows, each as often as it counts.
+///     For each tree its rows, ascending, each as often as it counts.
 /// shape : tuple of int
 ///     The seed, the number of the first tree, the largest depth of a leaf, and the number of features of a
 ///     tree, or None for all.
@@ -56,6 +56,9 @@ pub fn fit_isolation_forest(
         let n_steps = matrix.n_stored().saturating_add(n_features).saturating_add(n_drawn.saturating_mul(n_levels));
         let n_steps = n_steps.saturating_add(n_samples.saturating_mul(bags.len()));
         run(x.py(), n_threads, n_steps, watcher.as_ref(), |runtime| {
+            if n_categories.is_none() {
+                return grow_isolation_forest_of_numbers(matrix, &bags, &params, runtime);
+            }
             let data = matrix.encode(&encoding, runtime)?;
             grow_isolation_forest(&data, &bags, &params, runtime)
         })

@@ -18,8 +18,8 @@ use crate::data::{Dataset, Encoding, Labels, Matrix, Target};
 use crate::error::{Error, Result};
 use crate::forest::RowSampler;
 use crate::params::{
-    Bootstrap, CategoryOrder, Count, CriterionKind, FeatureSampling, ForestParams, MaxFeatures, QuantileLevel,
-    Splitter, Strata, TreeParams, ValidForestParams, legal,
+    Bootstrap, CategoryOrder, Count, CriterionKind, FeatureSampling, ForestParams, GivenRows, MaxFeatures,
+    QuantileLevel, Splitter, Strata, TreeParams, ValidForestParams, legal,
 };
 use crate::runtime::Runtime;
 
@@ -69,7 +69,6 @@ impl<'py> Task<'py> {
             first_tree: self.first_tree,
             n_estimators: self.n_trees,
             bootstrap,
-            strata: self.draws.as_ref().map_or(Ok(None), Draws::strata)?,
             balanced_subsample: self.balanced_subsample,
             category_order: category_order(&self.params, &self.estimator)?,
         };
@@ -155,7 +154,7 @@ impl<'py> Task<'py> {
 #[derive(FromPyObject)]
 #[allow(clippy::struct_field_names, reason = "names of the Python class")]
 pub struct Draws<'py> {
-    /// One of [`SCHEMES`].
+    /// What is drawn: see [`Draws::bootstrap`].
     scheme: String,
     n_samples: usize,
     n_outputs: usize,
@@ -164,6 +163,7 @@ pub struct Draws<'py> {
     sample_weight: Option<PyReadonlyArray1<'py, f64>>,
     sample_ids: Option<PyReadonlyArray1<'py, u64>>,
     strata: Option<DrawnStrata<'py>>,
+    given: Option<TreeSamples<'py>>,
 }
 
 /// The fields of `spinney._fit.draws.Strata`.
@@ -174,6 +174,22 @@ struct DrawnStrata<'py> {
     n_draws: Vec<Option<u64>>,
     replace: bool,
     n_draws_again: Option<u64>,
+}
+
+/// The fields of `spinney._fit.draws.TreeSamples`.
+#[derive(FromPyObject)]
+struct TreeSamples<'py> {
+    tree_seeds: PyReadonlyArray1<'py, u64>,
+    starts: PyReadonlyArray1<'py, i64>,
+    rows: PyReadonlyArray1<'py, u32>,
+}
+
+impl TreeSamples<'_> {
+    fn read(&self) -> PyResult<GivenRows> {
+        let starts =
+            self.starts.as_slice()?.iter().map(|&start| usize::try_from(start).unwrap_or(usize::MAX)).collect();
+        Ok(GivenRows { tree_seeds: self.tree_seeds.as_slice()?.into(), starts, rows: self.rows.as_slice()?.into() })
+    }
 }
 
 impl DrawnStrata<'_> {
@@ -187,33 +203,24 @@ impl DrawnStrata<'_> {
     }
 }
 
-const SCHEMES: [&str; 6] = ["all", "with replacement", "without replacement", "poisson", "distinct", "strata"];
-
 impl Draws<'_> {
     pub fn bootstrap(&self) -> PyResult<Bootstrap> {
-        let n_draws = self.n_draws;
-        match SCHEMES.iter().position(|scheme| *scheme == self.scheme) {
-            // How rows of strata are drawn is said by the strata.
-            Some(0 | 5) => Ok(Bootstrap::None),
-            // An empty matrix is refused when it is encoded.
-            Some(1) => Ok(Bootstrap::WithReplacement { n_draws: n_draws.unwrap_or(self.n_samples.max(1) as u64) }),
-            Some(2) => Ok(Bootstrap::WithoutReplacement { n_draws }),
-            Some(3) => Ok(Bootstrap::Poisson),
-            Some(4) => Ok(Bootstrap::Distinct { n_draws: n_draws.unwrap_or(self.n_samples.max(1) as u64) }),
-            _ => {
-                Err(PyValueError::new_err(format!("scheme must be one of {SCHEMES:?}. Got {:?} instead.", self.scheme)))
-            }
+        // An empty matrix is refused when it is encoded.
+        let n_draws = || self.n_draws.unwrap_or(self.n_samples.max(1) as u64);
+        match (self.scheme.as_str(), &self.strata, &self.given) {
+            ("all", ..) => Ok(Bootstrap::None),
+            ("with replacement", ..) => Ok(Bootstrap::WithReplacement { n_draws: n_draws() }),
+            ("without replacement", ..) => Ok(Bootstrap::WithoutReplacement { n_draws: self.n_draws }),
+            ("distinct", ..) => Ok(Bootstrap::Distinct { n_draws: n_draws() }),
+            ("poisson", ..) => Ok(Bootstrap::Poisson),
+            ("strata", Some(strata), _) => Ok(Bootstrap::Strata(Arc::new(strata.read(self.n_samples)?))),
+            ("given", _, Some(given)) => Ok(Bootstrap::Given(Arc::new(given.read()?))),
+            (other, ..) => Err(PyValueError::new_err(format!("scheme must be one of Draws. Got {other:?} instead."))),
         }
     }
 
     pub fn sample_ids(&self) -> PyResult<Option<&[u64]>> {
         Ok(self.sample_ids.as_ref().map(|ids| ids.as_slice()).transpose()?)
-    }
-
-    /// How rows of strata are drawn.
-    pub fn strata(&self) -> PyResult<Option<Arc<Strata>>> {
-        let read = |strata: &DrawnStrata<'_>| strata.read(self.n_samples).map(Arc::new);
-        self.strata.as_ref().map(read).transpose()
     }
 
     /// Steps that the draws of one tree take at most.
@@ -233,11 +240,8 @@ impl Draws<'_> {
         let n_steps = n_samples.saturating_mul(8);
         let encode = |runtime: &Runtime<'_>| Weights::encode(weights, n_samples, n_outputs, runtime);
         let weights = run(py, 1, n_steps, None, encode)?;
-        let (bootstrap, ids, strata) = (self.bootstrap()?, self.sample_ids()?, self.strata()?);
-        run(py, 1, n_steps, None, |_| match &strata {
-            Some(strata) => RowSampler::of_strata(&weights, n_samples, strata),
-            None => RowSampler::new(&weights, n_samples, bootstrap, ids),
-        })
+        let (bootstrap, ids) = (self.bootstrap()?, self.sample_ids()?);
+        run(py, 1, n_steps, None, |_| RowSampler::new(&weights, n_samples, &bootstrap, ids))
     }
 }
 

@@ -39,6 +39,7 @@ pub mod sparse;
 mod spread;
 mod subsets;
 
+pub(crate) use candidate::threshold_between;
 pub use candidate::{Candidate, Cut, ThresholdRule};
 pub use constants::ConstantFeatures;
 pub use dense::small::{SmallForm, SmallNodeRows, SmallScratch, SmallSplit};

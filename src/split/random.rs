@@ -17,9 +17,9 @@ const FEW: usize = 16;
 /// Offers one random cut of a column, whose entries may be in any order. If the node has missing
 /// values in the column, three cuts are offered: the random cut with missing values on the right,
 /// the random cut with missing values on the left, and the cut that parts missing values from all
-/// values. Without a target one of them is offered: a random cut if there is one, with missing values on a random
-/// side. Returns the highest score of a legal cut, or minus infinity if no cut is legal; `None`
-/// if the column does not vary.
+/// values. Without a target one of them is offered: a random cut if there is one, with missing
+/// values on a random side. Returns the highest score of a legal cut, or minus infinity if no cut
+/// is legal; `None` if the column does not vary.
 pub(crate) fn random_cut<C: Criterion>(
     at: NodeSearch<'_, C>,
     column: NodeColumn<'_>,

@@ -136,7 +136,8 @@ vectorized! {
 }
 
 vectorized! {
-    /// Copies rows to pages, rounded up. Returns [`IS_MISSING`] and [`WAS_ROUNDED`] where they hold of a value.
+    /// Copies rows to pages, rounded up. Returns [`IS_MISSING`] and [`WAS_ROUNDED`] where they hold
+    /// of a value.
     fn round_rows(pages: &mut [Page], per_row: usize, cells: &[f64], starts: &[usize], width: usize) -> u32 {
         let rows = pages.chunks_exact_mut(per_row).zip(starts);
         rows.fold(0, |found, (row, &start)| found | fill(row, &cells[start..start + width], rounded_up))

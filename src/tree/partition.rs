@@ -232,8 +232,8 @@ mod avx512 {
         }
 
         /// The exit that a row takes, and whether that is doubtful: a value is equal to a cut, and what was
-        /// rounded cannot be compared. Values may be missing only if they are said to be `MISSING`, and have been
-        /// rounded only if they are `ROUNDED`.
+        /// rounded cannot be compared. Values may be missing only if they are said to be `MISSING`,
+        /// and have been rounded only if they are `ROUNDED`.
         ///
         /// # Safety
         ///

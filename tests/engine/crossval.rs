@@ -57,7 +57,7 @@ impl Case {
     }
 
     fn bootstrap(&self, n_train: usize) -> Bootstrap {
-        match self.params.bootstrap {
+        match self.params.bootstrap.clone() {
             Bootstrap::WithReplacement { n_draws } => {
                 Bootstrap::WithReplacement { n_draws: n_draws.min(2 * n_train as u64) }
             }
@@ -411,7 +411,7 @@ fn a_raised_stop_flag_ends_cross_validation() {
         let folds = folds.iter().map(|(train, test): &(Vec<u32>, Vec<u32>)| Fold {
             train: TrainingRows::Listed(train),
             sample_weight: None,
-            bootstrap: params.bootstrap,
+            bootstrap: Bootstrap::Poisson,
             test,
         });
         let folds: Vec<Fold<'_>> = folds.collect();
@@ -432,23 +432,24 @@ fn rows_that_are_none_are_refused() {
     let rows = TrainingRows::Listed(&[0, 1]);
     let legal = Fold { train: rows, sample_weight: None, bootstrap: Bootstrap::None, test: &[3] };
     let view = x.view();
-    let predict = |fold: Fold<'_>| all.predict(&[legal, fold], &view, &runtime(1));
-    assert_eq!(predict(legal).unwrap()[1], [0.0, 1.0]);
+    let predict = |fold: Fold<'_>| all.predict(&[legal.clone(), fold], &view, &runtime(1));
+    assert_eq!(predict(legal.clone()).unwrap()[1], [0.0, 1.0]);
     assert!(all.predict(&[], &view, &runtime(1)).unwrap().is_empty());
-    assert_eq!(predict(Fold { train: TrainingRows::AllBut(&[2, 3]), ..legal }).unwrap()[1], [0.0, 1.0]);
+    assert_eq!(predict(Fold { train: TrainingRows::AllBut(&[2, 3]), ..legal.clone() }).unwrap()[1], [0.0, 1.0]);
     let listed = [&[][..], &[1, 1], &[1, 0, 1], &[0, 4]].map(TrainingRows::Listed);
     let left_out = [&[0, 1, 2, 3][..], &[1, 0], &[1, 1], &[0, 4]].map(TrainingRows::AllBut);
     for train in listed.into_iter().chain(left_out) {
-        let error = predict(Fold { train, ..legal }).unwrap_err().to_string();
+        let error = predict(Fold { train, ..legal.clone() }).unwrap_err().to_string();
         assert!(error.starts_with("train must be"), "{error}");
     }
-    let error = predict(Fold { test: &[4], ..legal }).unwrap_err().to_string();
+    let error = predict(Fold { test: &[4], ..legal.clone() }).unwrap_err().to_string();
     assert!(error.starts_with("test must be rows below 4"), "{error}");
-    let error = predict(Fold { sample_weight: Some(&[0.0, 0.0]), ..legal }).unwrap_err().to_string();
+    let error = predict(Fold { sample_weight: Some(&[0.0, 0.0]), ..legal.clone() }).unwrap_err().to_string();
     assert!(error.starts_with("sample_weight must be"), "{error}");
     let misnamed = CrossValidation { sample_ids: Some(&[0]), ..all };
-    let error = misnamed.predict(&[legal], &view, &runtime(1)).unwrap_err().to_string();
+    let error = misnamed.predict(std::slice::from_ref(&legal), &view, &runtime(1)).unwrap_err().to_string();
     assert!(error.starts_with("sample_ids must have"), "{error}");
-    let error = all.predict(&[legal], &x.slice(ndarray::s![.., ..1]), &runtime(1)).unwrap_err().to_string();
+    let error =
+        all.predict(std::slice::from_ref(&legal), &x.slice(ndarray::s![.., ..1]), &runtime(1)).unwrap_err().to_string();
     assert!(error.starts_with("X must have 2 features"), "{error}");
 }

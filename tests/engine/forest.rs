@@ -73,13 +73,13 @@ fn neither_threads_nor_storage_nor_the_number_of_trees_show() {
                 let target = y.target(weights.as_deref());
                 let tree =
                     TreeParams { splitter, max_features: MaxFeatures::Sqrt, seed: 9, ..TreeParams::new(criterion) };
-                let trees = forest(&dense, &target, tree.clone(), 11, bootstrap, 1);
+                let trees = forest(&dense, &target, tree.clone(), 11, bootstrap.clone(), 1);
                 assert_eq!(trees.len(), 11);
                 assert!(trees[1..].iter().all(|tree| *tree != trees[0]));
                 for (data, n_estimators, n_threads) in
                     [(&dense, 11, 2), (&csc, 11, 1), (&csc, 11, 5), (&dense, 4, 3), (&csc, 1, 4)]
                 {
-                    let others = forest(data, &target, tree.clone(), n_estimators, bootstrap, n_threads);
+                    let others = forest(data, &target, tree.clone(), n_estimators, bootstrap.clone(), n_threads);
                     assert!(others[..] == trees[..n_estimators as usize], "{n_estimators} trees, {n_threads} threads");
                 }
             }

@@ -12,7 +12,7 @@ use spinney::data::{Dataset, Format, Target};
 use spinney::error::Error;
 use spinney::forest::{Forest, Member, RowSampler, grow_forest};
 use spinney::grow;
-use spinney::params::{Bootstrap, CriterionKind, ForestParams, MaxFeatures, TreeParams};
+use spinney::params::{Bootstrap, CriterionKind, ForestParams, GivenRows, MaxFeatures, TreeParams};
 use spinney::runtime::Runtime;
 use spinney::tree::Tree;
 use spinney::tree::packed::PackedTree;
@@ -118,12 +118,13 @@ fn rows_out_of_bag_are_those_not_drawn() {
     let (n, m) = (300, 6);
     let x = matrix(n, m);
     let data = encode(&x.view(), &runtime(1));
-    for (bootstrap, weighted) in SCHEMES.into_iter().flat_map(|scheme| [(scheme, false), (scheme, true)]) {
+    for (bootstrap, weighted) in SCHEMES.into_iter().flat_map(|scheme| [(scheme.clone(), false), (scheme, true)]) {
         let target = target(&x, CriterionKind::Gini).target(weighted.then(|| weights(n)).as_deref());
         // More trees than are looked at together.
-        let params = ForestParams { bootstrap, ..ForestParams::new(tree_params(CriterionKind::Gini), 70) };
+        let params =
+            ForestParams { bootstrap: bootstrap.clone(), ..ForestParams::new(tree_params(CriterionKind::Gini), 70) };
         let forest = grow_with(&data, &target, &params, None, 2);
-        let sampler = RowSampler::new(target.weights(), n, bootstrap, None).unwrap();
+        let sampler = RowSampler::new(target.weights(), n, &bootstrap, None).unwrap();
         let n_values = forest.n_values();
         let (mut values, mut n_trees) = (vec![0.0; n * n_values], vec![0u32; n]);
         for (tree, seed) in members(&forest) {
@@ -162,10 +163,10 @@ fn every_tree_can_be_grown_alone() {
             other => other,
         }) {
             let target = target(&x, criterion).target(Some(&weights(n)));
-            let params = ForestParams { bootstrap, ..ForestParams::new(tree_params(criterion), 6) };
+            let params = ForestParams { bootstrap: bootstrap.clone(), ..ForestParams::new(tree_params(criterion), 6) };
             let forest = grow_with(&data, &target, &params, None, 2);
-            let sampler = RowSampler::new(target.weights(), n, bootstrap, None).unwrap();
-            let with_replacement = matches!(bootstrap, Bootstrap::WithReplacement { .. });
+            let sampler = RowSampler::new(target.weights(), n, &bootstrap, None).unwrap();
+            let with_replacement = matches!(params.bootstrap, Bootstrap::WithReplacement { .. });
             let base = if with_replacement { target.equally_weighted() } else { target.clone() };
             for (tree, seed) in members(&forest) {
                 let alone = TreeParams { seed, ..tree_params(criterion) }.check(n, m).unwrap();
@@ -191,7 +192,7 @@ fn samples_without_replacement_are_distinct() {
     assert!(n_positive < 90);
     for (weights, n_rows) in [(None, 90), (Some(&given[..]), n_positive)] {
         let encoded = Weights::encode(weights, 90, 1, &runtime(1)).unwrap();
-        let sampler = |n_draws| RowSampler::new(&encoded, 90, Bootstrap::WithoutReplacement { n_draws }, None);
+        let sampler = |n_draws| RowSampler::new(&encoded, 90, &Bootstrap::WithoutReplacement { n_draws }, None);
         for n_draws in [Some(1), Some(30), Some(n_rows), None] {
             let sampler = sampler(n_draws).unwrap();
             let mut times_drawn = [0u64; 90];
@@ -225,7 +226,7 @@ proptest! {
         seed: u64,
     ) {
         let counts = |ids: &[u64], weights: &Weights| {
-            RowSampler::new(weights, ids.len(), Bootstrap::Poisson, Some(ids)).unwrap()
+            RowSampler::new(weights, ids.len(), &Bootstrap::Poisson, Some(ids)).unwrap()
                 .counts(seed, &runtime(1)).unwrap().unwrap()
         };
         let all = counts(&ids, &Weights::Unit);
@@ -248,7 +249,7 @@ proptest! {
 
 #[test]
 fn no_poisson_sample_is_empty() {
-    let sampler = RowSampler::new(&Weights::Unit, 1, Bootstrap::Poisson, None).unwrap();
+    let sampler = RowSampler::new(&Weights::Unit, 1, &Bootstrap::Poisson, None).unwrap();
     let counts: Vec<u32> = (0..500).map(|seed| sampler.counts(seed, &runtime(1)).unwrap().unwrap()[0]).collect();
     assert!(counts.iter().all(|&count| count > 0));
     // A Poisson count that is not 0 has mean 1 / (1 - 1 / e).
@@ -259,18 +260,18 @@ fn no_poisson_sample_is_empty() {
 #[test]
 fn there_is_something_to_draw_from() {
     for bootstrap in SCHEMES {
-        let error = RowSampler::new(&Weights::Unit, 0, bootstrap, None).unwrap_err();
+        let error = RowSampler::new(&Weights::Unit, 0, &bootstrap, None).unwrap_err();
         assert!(matches!(error, Error::InvalidArgument { name: "sample_weight", .. }), "{error}");
     }
     let bootstrap = Bootstrap::WithReplacement { n_draws: 1 << 32 };
-    let error = RowSampler::new(&Weights::Unit, 9, bootstrap, None).unwrap_err();
+    let error = RowSampler::new(&Weights::Unit, 9, &bootstrap, None).unwrap_err();
     assert!(matches!(error, Error::InvalidParameter { name: "max_samples", .. }), "{error}");
 }
 
 #[test]
 fn ids_are_one_per_row() {
     for bootstrap in SCHEMES {
-        let error = RowSampler::new(&Weights::Unit, 300, bootstrap, Some(&[1, 2])).unwrap_err();
+        let error = RowSampler::new(&Weights::Unit, 300, &bootstrap, Some(&[1, 2])).unwrap_err();
         assert!(matches!(error, Error::ShapeMismatch { what: "sample_ids", .. }), "{error}");
     }
 }
@@ -286,7 +287,7 @@ fn subsamples_are_balanced() {
     let y = target(&x, CriterionKind::Gini);
     let Y::Classes { values, n_classes } = &y else { panic!("classes") };
     let given = weights(n);
-    for bootstrap in SCHEMES[..3].iter().copied() {
+    for bootstrap in SCHEMES[..3].iter().cloned() {
         let target = y.target(Some(&given));
         let params = ForestParams {
             bootstrap: match bootstrap {
@@ -297,8 +298,8 @@ fn subsamples_are_balanced() {
             ..ForestParams::new(tree_params(CriterionKind::Gini), 4)
         };
         let forest = grow_with(&data, &target, &params, None, 1);
-        let sampler = RowSampler::new(target.weights(), n, params.bootstrap, None).unwrap();
-        let with_replacement = matches!(bootstrap, Bootstrap::WithReplacement { .. });
+        let sampler = RowSampler::new(target.weights(), n, &params.bootstrap, None).unwrap();
+        let with_replacement = matches!(params.bootstrap, Bootstrap::WithReplacement { .. });
         for (tree, seed) in members(&forest) {
             let counts = sampler.counts(seed, &runtime(1)).unwrap().unwrap();
             let drawn = |row: usize| f64::from(counts[row]) * if with_replacement { 1.0 } else { given[row] };
@@ -336,7 +337,7 @@ fn weights_that_fill_all_bits_are_rounded_again() {
         assert!(matches!(target.weights(), Weights::Large(_)));
         let params = ForestParams { bootstrap: Bootstrap::Poisson, ..ForestParams::new(tree_params(criterion), 30) };
         let forest = grow_with(&data, &target, &params, None, 1);
-        let sampler = RowSampler::new(target.weights(), n, Bootstrap::Poisson, None).unwrap();
+        let sampler = RowSampler::new(target.weights(), n, &Bootstrap::Poisson, None).unwrap();
         let mut n_large = 0;
         for (tree, seed) in members(&forest) {
             let counts = sampler.counts(seed, &runtime(1)).unwrap().unwrap();
@@ -431,9 +432,10 @@ fn a_raised_stop_flag_ends_prediction() {
     let data = encode(&x.view(), &runtime(1));
     let target = target(&x, CriterionKind::Gini).target(None);
     let bootstrap = Bootstrap::Poisson;
-    let params = ForestParams { bootstrap, ..ForestParams::new(TreeParams::new(CriterionKind::Gini), 3) };
+    let params =
+        ForestParams { bootstrap: bootstrap.clone(), ..ForestParams::new(TreeParams::new(CriterionKind::Gini), 3) };
     let forest = grow_with(&data, &target, &params, None, 1);
-    let sampler = RowSampler::new(target.weights(), 50, bootstrap, None).unwrap();
+    let sampler = RowSampler::new(target.weights(), 50, &bootstrap, None).unwrap();
     let stop = AtomicBool::new(true);
     for n_threads in [1, 2] {
         let runtime = Runtime::new(n_threads, &stop);
@@ -442,5 +444,45 @@ fn a_raised_stop_flag_ends_prediction() {
         assert_eq!(forest.decision_path(&x.view(), &runtime).unwrap_err(), Error::Interrupted);
         assert_eq!(forest.predict_oob(&x.view(), &sampler, &runtime).unwrap_err(), Error::Interrupted);
         assert_eq!(sampler.counts(0, &runtime).unwrap_err(), Error::Interrupted);
+    }
+}
+
+#[test]
+fn given_rows_grow_the_trees_that_draws_grow() {
+    let (n, m) = (200, 4);
+    let x = matrix(n, m);
+    let data = encode(&x.view(), &runtime(1));
+    let target = target(&x, CriterionKind::Gini).target(None);
+    for bootstrap in SCHEMES[1..].iter().cloned() {
+        let params = ForestParams { bootstrap, ..ForestParams::new(tree_params(CriterionKind::Gini), 5) };
+        let forest = grow_with(&data, &target, &params, None, 1);
+        let sampler = RowSampler::new(target.weights(), n, &params.bootstrap, None).unwrap();
+        let seeds: Box<[u64]> = members(&forest).map(|(_, seed)| seed).collect();
+        let bags: Vec<Vec<u32>> = seeds.iter().map(|&seed| sampler.drawn(seed, &runtime(1)).unwrap()).collect();
+        let ends = bags.iter().scan(0, |end, bag| {
+            *end += bag.len();
+            Some(*end)
+        });
+        let starts = std::iter::once(0).chain(ends).collect();
+        let given = Arc::new(GivenRows { tree_seeds: seeds.clone(), starts, rows: bags.concat().into() });
+        let bootstrap = Bootstrap::Given(Arc::clone(&given));
+        let of_rows = RowSampler::new(target.weights(), n, &bootstrap, None).unwrap();
+        let again = grow_with(&data, &target, &ForestParams { bootstrap, ..params }, None, 2);
+        assert_eq!(again, forest);
+        for (&seed, bag) in seeds.iter().zip(bags) {
+            assert_eq!(of_rows.counts(seed, &runtime(1)).unwrap(), sampler.counts(seed, &runtime(1)).unwrap());
+            assert_eq!(of_rows.drawn(seed, &runtime(1)).unwrap(), bag);
+        }
+        let unknown = of_rows.counts(1, &runtime(1)).unwrap_err().to_string();
+        assert!(unknown.starts_with("samples must be those of each tree"), "{unknown}");
+        given.check(n).unwrap();
+        let (tree_seeds, starts) = (given.tree_seeds.clone(), given.starts.clone());
+        let faults = [
+            GivenRows { tree_seeds: seeds[1..].into(), starts: starts.clone(), rows: given.rows.clone() },
+            GivenRows { tree_seeds: tree_seeds.clone(), starts: starts[1..].into(), rows: given.rows.clone() },
+            GivenRows { tree_seeds: tree_seeds.clone(), starts: [0; 6].into(), rows: [].into() },
+            GivenRows { tree_seeds, starts, rows: given.rows.iter().map(|&row| row + n as u32).collect() },
+        ];
+        assert!(faults.iter().all(|fault| matches!(fault.check(n), Err(Error::InvalidArgument { .. }))));
     }
 }

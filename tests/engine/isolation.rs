@@ -1,15 +1,18 @@
 //! Isolation forests against a recursion that reads every cell.
 
-use ndarray::Array2;
+use ndarray::{Array2, ShapeBuilder};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use spinney::criterion::isolation::mean_path_length;
-use spinney::forest::{IsolationParams, grow_isolation_forest, tree_features};
+use spinney::data::{EncodedMatrix, Format, Matrix};
+use spinney::forest::{
+    Forest, IsolationParams, grow_isolation_forest, grow_isolation_forest_of_numbers, tree_features,
+};
 use spinney::rng::{NodeKey, Side, seed_of_tree};
 use spinney::tree::{TREE_LEAF, Tree};
 
 use super::common::storages::storages;
-use super::common::{config, matrices, runtime, with_holes};
+use super::common::{Sparse, config, matrices, noise, runtime, with_holes};
 
 /// A node of a tree, in preorder: the feature, the threshold and the side of missing values of a split; the
 /// rows, the weight, and the length of a path.
@@ -91,39 +94,81 @@ fn nodes(tree: &Tree) -> Vec<Node> {
     (0..tree.node_count()).map(node).collect()
 }
 
+/// Bags, the number of the first tree, the largest depth, the features of a tree, and the seed.
+type Case = (Vec<Vec<usize>>, u64, u64, u64, u64);
+
+fn cases(n_features: u64) -> impl Strategy<Value = Case> {
+    (vec(vec(0..40usize, 1..60), 1..4), 0..3u64, 1..9u64, 1..=n_features, any::<u64>())
+}
+
+/// Compares the trees of a matrix in all storages with those of a plain recursion.
+fn check(x: &Array2<f64>, (drawn, first_tree, max_depth, n_own, seed): Case) {
+    let (n, m) = x.dim();
+    let bags = drawn.iter().map(|rows| {
+        let mut bag: Vec<u32> = rows.iter().map(|row| (row % n) as u32).collect();
+        bag.sort_unstable();
+        bag
+    });
+    let bags: Vec<Vec<u32>> = bags.collect();
+    let max_features = Some(n_own).filter(|&n_own| n_own < m as u64);
+    let params = IsolationParams { seed, first_tree, max_depth, max_features };
+    let expected = (first_tree..).zip(&bags).map(|(tree, bag)| {
+        let mut counts = vec![0; n];
+        for &row in bag {
+            counts[row as usize] += 1;
+        }
+        let rows: Vec<usize> = (0..n).filter(|&row| counts[row] > 0).collect();
+        let features = tree_features(seed_of_tree(seed, tree), m, max_features.unwrap_or(m as u64));
+        let mut twin = Twin { x, counts, features, max_depth, nodes: Vec::new() };
+        twin.grow(&rows, NodeKey::root(seed, tree), 0);
+        twin.nodes
+    });
+    let expected: Vec<Vec<Node>> = expected.collect();
+    let bags: Vec<&[u32]> = bags.iter().map(Vec::as_slice).collect();
+    let list =
+        |forest: Forest| -> Vec<Vec<Node>> { forest.trees().map(|tree| nodes(&tree.unpack().unwrap())).collect() };
+    for n_threads in [1, 2] {
+        for (storage, data) in storages(x, seed) {
+            let forest = grow_isolation_forest(&data, &bags, &params, &runtime(n_threads)).unwrap();
+            assert_eq!(list(forest), expected, "{storage}");
+            let encoded = EncodedMatrix::new(data);
+            let forest = grow_isolation_forest_of_numbers(&encoded, &bags, &params, &runtime(n_threads)).unwrap();
+            assert_eq!(list(forest), expected, "encoded {storage}");
+        }
+        let of = |storage: &str, matrix: &dyn Matrix| {
+            let forest = grow_isolation_forest_of_numbers(matrix, &bags, &params, &runtime(n_threads)).unwrap();
+            assert_eq!(list(forest), expected, "numbers of {storage}");
+        };
+        of("C", &x.view());
+        of("F", &Array2::from_shape_fn((n, m).f(), |at| x[at]).view());
+        of("-0.0", &x.mapv(|value| if value == 0.0 { -0.0 } else { value }).view());
+        of("CSR", &Sparse::<f64, i32>::new(x, Format::Csr, |value| value).view());
+        of("untidy CSR", &Sparse::<f64, i64>::untidy(x, Format::Csr, |value| value, seed).view());
+        if x.iter().all(|&value| f64::from(value as f32) == value) {
+            of("f32", &x.mapv(|value| value as f32).view());
+            of("CSR of f32", &Sparse::<f32, i32>::untidy(x, Format::Csr, |value| value as f32, seed).view());
+        }
+    }
+}
+
 proptest! {
-    #![proptest_config(config(64))]
+    #![proptest_config(config(48))]
 
     #[test]
     fn trees_are_those_of_a_plain_recursion(
-        x in with_holes(matrices(2..=40usize, 1..=8usize)),
-        drawn in vec(vec(0..40usize, 1..60), 1..4),
-        first_tree in 0..3u64, max_depth in 1..9u64, n_own in 1..9u64, seed: u64,
+        x in with_holes(matrices(2..=40usize, 1..=8usize)), case in cases(9),
     ) {
-        let (n, m) = x.dim();
-        let bags: Vec<Vec<u32>> =
-            drawn.iter().map(|rows| rows.iter().map(|row| (row % n) as u32).collect()).collect();
-        let max_features = Some(n_own).filter(|&n_own| n_own < m as u64);
-        let params = IsolationParams { seed, first_tree, max_depth, max_features };
-        let expected: Vec<Vec<Node>> = (first_tree..).zip(&bags).map(|(tree, bag)| {
-            let mut counts = vec![0; n];
-            for &row in bag {
-                counts[row as usize] += 1;
-            }
-            let rows: Vec<usize> = (0..n).filter(|&row| counts[row] > 0).collect();
-            let features = tree_features(seed_of_tree(seed, tree), m, max_features.unwrap_or(m as u64));
-            let mut twin = Twin { x: &x, counts, features, max_depth, nodes: Vec::new() };
-            twin.grow(&rows, NodeKey::root(seed, tree), 0);
-            twin.nodes
-        }).collect();
-        let bags: Vec<&[u32]> = bags.iter().map(Vec::as_slice).collect();
-        for (storage, data) in storages(&x, seed) {
-            for n_threads in [1, 2] {
-                let forest = grow_isolation_forest(&data, &bags, &params, &runtime(n_threads)).unwrap();
-                let grown: Vec<Vec<Node>> = forest.trees().map(|tree| nodes(&tree.unpack().unwrap())).collect();
-                prop_assert_eq!(&grown, &expected, "{}", storage);
-            }
-        }
+        check(&x, case);
+    }
+
+    #[test]
+    fn trees_of_wide_matrices_are_those_of_a_plain_recursion(
+        x in with_holes(matrices(2..=12usize, 60..=150usize)), sparsity in 0.0..1.0f64, case in cases(160),
+    ) {
+        let seed = case.4;
+        let is_kept = |at: usize| noise(seed, at) >= sparsity;
+        let x = Array2::from_shape_fn(x.dim(), |(i, j)| if is_kept(i * x.ncols() + j) { x[[i, j]] } else { 0.0 });
+        check(&x, case);
     }
 }
 
@@ -134,4 +179,12 @@ fn rows_must_exist() {
     let params = IsolationParams { seed: 0, first_tree: 0, max_depth: 2, max_features: None };
     let error = grow_isolation_forest(&data, &[&[0, 3]], &params, &runtime(1)).unwrap_err();
     assert_eq!(error.to_string(), "bags must be rows below 3. Got row 3 instead.");
+    for (bag, message) in [
+        (&[0, 3][..], "bags must be rows below 3. Got row 3 instead."),
+        (&[], "bags must be ascending rows. Got 0 rows in this order instead."),
+        (&[2, 1], "bags must be ascending rows. Got 2 rows in this order instead."),
+    ] {
+        let error = grow_isolation_forest_of_numbers(&x.view(), &[bag], &params, &runtime(1)).unwrap_err();
+        assert_eq!(error.to_string(), message);
+    }
 }

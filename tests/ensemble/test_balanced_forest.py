@@ -231,7 +231,7 @@ def test_illegal_targets():
     X, y = load_iris(return_X_y=True)
     with pytest.raises(ValueError, match=r"two classes\. Got 3"):
         BalancedRandomForestClassifier(2, sampling_strategy=0.5).fit(X, y)
-    with pytest.raises(ValueError, match="takes one output of classes"):
+    with pytest.raises(ValueError, match="needs one output of classes"):
         BalancedRandomForestClassifier(2).fit(X, np.column_stack([y, y]))
     with pytest.raises(ValueError, match="sample_ids"):
         BalancedRandomForestClassifier(2).fit(X, y, sample_ids=np.arange(150))

@@ -44,6 +44,7 @@ def test_constructor_is_that_of_scikit_learn(forest_class):
     theirs = getattr(sklearn.ensemble, forest_class.__name__)
     own = OURS | ({"quantile": 0.5} if forest_class in FOREST_REGRESSORS else {})
     own |= {} if forest_class.__name__.startswith("Extra") else {"category_order": "auto"}
+    own |= {} if forest_class in FOREST_REGRESSORS else {"class_sampling": None}
     expected = expected_parameters(theirs, forest_class) | own
     ours = inspect.signature(forest_class).parameters
     assert {name: p.default for name, p in ours.items()} == expected

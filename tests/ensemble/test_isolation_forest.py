@@ -252,6 +252,28 @@ def test_conversion_to_scikit_learn(max_features):
     assert isinstance(forest, sklearn.ensemble.IsolationForest)
 
 
+@pytest.mark.parametrize("max_features", [1.0, 0.5])
+def test_forests_of_scikit_learn_score_alike_here(max_features, tmp_path):
+    X = make_data(500, 5)
+    params = {"n_estimators": 12, "contamination": 0.1, "random_state": 0}
+    model = sklearn.ensemble.IsolationForest(max_features=max_features, **params).fit(X)
+    forest = spinney.from_sklearn(model)
+    assert type(forest) is IsolationForest
+    assert forest.get_params()["max_features"] == max_features
+    np.testing.assert_allclose(forest.score_samples(X), model.score_samples(X), rtol=1e-12)
+    np.testing.assert_array_equal(forest.predict(X), model.predict(X))
+    shap = forest.shap_values(X[:20])
+    lengths = forest.path_length(X[:20])
+    np.testing.assert_allclose(shap.sum(axis=1) + forest.expected_value_, lengths)
+    forest.save(tmp_path / "forest")
+    again = spinney.load(tmp_path / "forest")
+    np.testing.assert_array_equal(again.score_samples(X), forest.score_samples(X))
+    for name in ("estimators_samples_", "estimators_features_"):
+        assert not hasattr(forest, name)
+    with pytest.raises(ValueError, match="trees of a forest of scikit-learn"):
+        forest.set_params(warm_start=True, n_estimators=20).fit(X)
+
+
 def test_files_and_pickles(tmp_path):
     X = make_data(300, 4)
     params = {"n_estimators": 9, "max_samples": 50, "max_features": 0.5, "random_state": 0}

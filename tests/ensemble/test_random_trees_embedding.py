@@ -153,6 +153,17 @@ def test_files_pickles_and_conversion(tmp_path):
     assert isinstance(embedding, sklearn.ensemble.RandomTreesEmbedding)
 
 
+def test_trees_of_scikit_learn_code_alike_here():
+    model = sklearn.ensemble.RandomTreesEmbedding(8, random_state=0).fit(X_IRIS)
+    embedding = spinney.from_sklearn(model)
+    assert type(embedding) is RandomTreesEmbedding
+    assert (embedding.transform(X_IRIS) != model.transform(X_IRIS)).nnz == 0
+    assert embedding.get_feature_names_out().tolist() == model.get_feature_names_out().tolist()
+    best_first = sklearn.ensemble.RandomTreesEmbedding(max_leaf_nodes=5).fit(X_IRIS)
+    with pytest.raises(ValueError, match="max_leaf_nodes numbers its leaves"):
+        spinney.from_sklearn(best_first)
+
+
 @pytest.mark.parametrize(
     ("params", "words"),
     [

@@ -42,7 +42,13 @@ class Job:
         self._version, self._dataset = __version__, dataset
         self._task = task._replace(n_threads=1, watcher=None)
         draws = task.draws
-        arrays = (task.y, draws and draws.sample_weight, draws and draws.sample_ids)
+        given = draws and draws.given
+        arrays = (
+            task.y,
+            draws and draws.sample_weight,
+            draws and draws.sample_ids,
+            given and given.rows,
+        )
         self.n_bytes = dataset.n_bytes + sum(a.nbytes for a in arrays if a is not None)
 
     def with_file(self, path: Path) -> Job:

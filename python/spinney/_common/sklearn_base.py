@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from sklearn.utils import Tags
     from typing_extensions import Self
 
@@ -43,6 +44,11 @@ if TYPE_CHECKING:
 
         def set_output(self, *, transform: Any = None) -> Self: ...
 
+    class OneToOneFeatureMixin:
+        """Has the names of its features."""
+
+        def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]: ...
+
     class OutlierMixin:
         """Predicts which samples are anomalies."""
 
@@ -53,6 +59,7 @@ else:
         BaseEstimator,
         ClassifierMixin,
         MultiOutputMixin,
+        OneToOneFeatureMixin,
         OutlierMixin,
         RegressorMixin,
         TransformerMixin,
@@ -62,6 +69,7 @@ __all__ = [
     "BaseEstimator",
     "ClassifierMixin",
     "MultiOutputMixin",
+    "OneToOneFeatureMixin",
     "OutlierMixin",
     "RegressorMixin",
     "TransformerMixin",

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spinney._common.messages import warn_caller
+from spinney._fit.tree_samples import TreeSamples
 from spinney._spinney import list_drawn_rows
 
 # A float as `max_samples` that leads to fewer draws than this, or than the cube root of the number
@@ -52,7 +53,7 @@ class Draws(NamedTuple):
     """
 
     scheme: str
-    """"all", "with replacement", "without replacement", "poisson", "distinct", or "strata".
+    """"all", "with replacement", "without replacement", "poisson", "distinct", "strata" or "given".
 
     "distinct" draws without replacement, and weights are chances."""
     n_samples: int
@@ -64,6 +65,8 @@ class Draws(NamedTuple):
     sample_ids: NDArray[np.uint64] | None
     strata: Strata | None = None
     """For the scheme "strata"."""
+    given: TreeSamples | None = None
+    """For the scheme "given"."""
 
     def copy_arrays(self, *, keep_weights: bool) -> Draws:
         """Return draws whose arrays are copies, so that a caller may write to the originals.
@@ -89,6 +92,7 @@ class Draws(NamedTuple):
             "poisson",
             "distinct",
             "strata",
+            "given",
         )
         counts = [self.n_samples, self.n_outputs, 0 if self.n_draws is None else self.n_draws]
         weights, ids = self.sample_weight, self.sample_ids
@@ -103,6 +107,8 @@ class Draws(NamedTuple):
             and (ids is None or ids.dtype == np.uint64)
             and (self.scheme == "strata") == (self.strata is not None)
             and (self.strata is None or self.strata.is_sound(self.n_samples))
+            and (self.scheme == "given") == (self.given is not None)
+            and (self.given is None or self.given.is_sound())
         )
 
     def list_rows(self, seeds: list[int], n_threads: int) -> list[NDArray[Any]]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from spinney._common.formats import check_format
 from spinney._fit.draws import Draws, Strata
 from spinney._fit.target import EncodedTarget
+from spinney._fit.tree_samples import TreeSamples
 from spinney._spinney import Forest, LazyForest, Tree, fit_forest, fit_tree, predict_folds
 
 Watcher = Callable[[int], None] | None
@@ -19,6 +20,8 @@ Watcher = Callable[[int], None] | None
 
 # The number of the form that pickles have, of lazy forests too.
 _FORMAT = 1
+# The fields of draws that are tuples of fields themselves.
+_PARTS_OF_DRAWS: dict[str, Any] = {"strata": Strata, "given": TreeSamples}
 
 
 class Settings(NamedTuple):
@@ -66,8 +69,9 @@ class Task(NamedTuple):
     def __reduce__(self) -> Any:
         """Return what a pickle holds: its number, and values by the names of the fields."""
         draws = None if self.draws is None else self.draws._asdict()
-        if draws is not None and draws["strata"] is not None:
-            draws["strata"] = draws["strata"]._asdict()
+        for name in _PARTS_OF_DRAWS:
+            if draws is not None and draws[name] is not None:
+                draws[name] = draws[name]._asdict()
         return _read_task, (_FORMAT, {**self._asdict(), "draws": draws})
 
     @property
@@ -150,6 +154,8 @@ def _read_task(number: int, fields: dict[str, Any]) -> Task:
     """Return the task that a pickle holds, unless its form is newer than this version."""
     check_format("task of trees", number, _FORMAT, "Load")
     draws = fields["draws"]
-    if draws is not None and draws.get("strata") is not None:
-        draws = {**draws, "strata": Strata(**draws["strata"])}
+    if draws is not None:
+        parts = {name: draws.get(name) for name in _PARTS_OF_DRAWS}
+        made = {name: part and _PARTS_OF_DRAWS[name](**part) for name, part in parts.items()}
+        draws = {**draws, **made}
     return Task(**{**fields, "draws": None if draws is None else Draws(**draws)})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from spinney._fit.draws import Growth
 from spinney._fit.target import make_class_attributes
-from spinney._spinney import Forest, Tree
+from spinney._spinney import Forest, Tree, mean_path_length
 from spinney.conversion._to_sklearn import round_down
 from spinney.storage._classes import list_classes
 
@@ -36,7 +37,7 @@ def from_sklearn(model: Any) -> Any:
 
     Parameters
     ----------
-    model : DecisionTree, ExtraTree, RandomForest or ExtraTrees classifier or regressor
+    model : estimator of a tree or forest, IsolationForest or RandomTreesEmbedding
         A fitted estimator of scikit-learn; it is not changed. Several outputs and missing values
         are fine.
 
@@ -51,6 +52,9 @@ def from_sklearn(model: Any) -> Any:
     ------
     TypeError
         If the model is of another class.
+    ValueError
+        If the model is a `RandomTreesEmbedding` with `max_leaf_nodes`, which numbers its leaves in
+        the order in which it has grown them.
     NotFittedError
         If the model is not fitted.
 
@@ -73,7 +77,8 @@ def from_sklearn(model: Any) -> Any:
             f"Got {model!r} instead."
         )
     check_is_fitted(model)
-    return (_convert_tree if is_tree else _convert_forest)(ours[name], model)
+    convert = _CONVERSIONS.get(name, _convert_tree if is_tree else _convert_forest)
+    return convert(ours[name], model)
 
 
 def _convert_tree(estimator_class: Any, model: Any) -> Any:
@@ -100,6 +105,58 @@ def _convert_forest(estimator_class: Any, model: Any) -> Any:
     return estimator
 
 
+def _convert_isolation_forest(estimator_class: Any, model: Any) -> Any:
+    estimator = _start(estimator_class, model)
+    estimator.offset_ = float(model.offset_)
+    estimator.max_samples_ = int(model.max_samples_)
+    _set_random_trees(estimator, model, model.estimators_features_)
+    return estimator
+
+
+def _convert_embedding(estimator_class: Any, model: Any) -> Any:
+    if model.max_leaf_nodes is not None:
+        raise ValueError(
+            "A RandomTreesEmbedding with max_leaf_nodes numbers its leaves in the order in which "
+            f"it has grown them, and ours from left to right. Got {model!r}."
+        )
+    estimator = _start(estimator_class, model)
+    _set_random_trees(estimator, model, [np.arange(model.n_features_in_)] * len(model.estimators_))
+    return estimator
+
+
+def _set_random_trees(estimator: Any, model: Any, features: list[NDArray[Any]]) -> None:
+    """Give an estimator the trees of a model that predicts nothing, with lengths of paths.
+
+    Parameters
+    ----------
+    estimator, model : estimator instance
+    features : list of ndarray
+        For each tree, the number that each of its features has in the model.
+    """
+    trees = [
+        _convert_arrays(tree.tree_, (model.n_features_in_, own, _measure_paths(tree.tree_)))
+        for tree, own in zip(model.estimators_, features, strict=True)
+    ]
+    estimator.forest_ = Forest(trees, [tree.random_state for tree in model.estimators_])
+    growth = Growth(estimator._select_estimator_params(), 1, _NO_FEATURES)
+    estimator._growths = [growth] * len(trees)
+    estimator._draws = None
+
+
+def _measure_paths(tree: Any) -> NDArray[np.float64]:
+    """Return for each node the mean length of the paths that isolate its samples."""
+    sizes, place = np.unique(tree.n_node_samples, return_inverse=True)
+    lengths = np.array([mean_path_length(int(size)) for size in sizes])
+    paths: NDArray[np.float64] = tree.compute_node_depths() - 1.0 + lengths[place]
+    return paths.reshape(-1, 1, 1)
+
+
+# Those of which a model says more than its trees.
+_CONVERSIONS: dict[str, Callable[[Any, Any], Any]] = {
+    "IsolationForest": _convert_isolation_forest,
+    "RandomTreesEmbedding": _convert_embedding,
+}
+
 # Where missing values go is known of every split; whether there were any is not.
 _NO_FEATURES: NDArray[np.int64] = np.empty(0, dtype=np.int64)
 
@@ -113,7 +170,8 @@ def _start(estimator_class: Any, model: Any) -> Any:
         if name in vars(model):
             setattr(estimator, name, getattr(model, name))
     estimator.n_features_in_ = int(model.n_features_in_)
-    estimator.n_outputs_ = int(model.n_outputs_)
+    if "n_outputs_" not in vars(estimator_class):
+        estimator.n_outputs_ = int(model.n_outputs_)
     estimator.is_categorical_ = estimator.categories_ = None
     if is_classifier(model):
         labels = [model.classes_] if estimator.n_outputs_ == 1 else list(model.classes_)
@@ -121,8 +179,21 @@ def _start(estimator_class: Any, model: Any) -> Any:
     return estimator
 
 
-def _convert_arrays(tree: Any) -> Tree:
-    """Return the arrays of a tree of scikit-learn in preorder, with thresholds for float64."""
+def _convert_arrays(
+    tree: Any, others: tuple[int, NDArray[Any], NDArray[np.float64]] | None = None
+) -> Tree:
+    """Return the arrays of a tree of scikit-learn in preorder, with thresholds for float64.
+
+    Parameters
+    ----------
+    tree : sklearn.tree._tree.Tree
+    others : tuple or None
+        A number of features, the number that each of the tree's has among them, and the values of
+        the nodes, in the place of those of the tree.
+    """
+    if others is None:
+        others = int(tree.n_features), np.arange(tree.n_features), tree.value
+    n_features, numbers, values = others
     left, right = tree.children_left, tree.children_right
     is_split = left >= 0
     order = np.arange(tree.node_count)
@@ -136,17 +207,17 @@ def _convert_arrays(tree: Any) -> Tree:
     threshold[is_split] = _move_to_rounding(threshold[is_split])
     links = [np.where(is_split, place[child[order]], -1) for child in (left, right)]
     return Tree(
-        int(tree.n_features),
+        n_features,
         [int(n) for n in tree.n_classes],
         links[0].astype(np.int32),
         links[1].astype(np.int32),
-        tree.feature[order].astype(np.int32),
+        np.where(is_split, numbers[tree.feature[order]], -2).astype(np.int32),
         threshold,
         tree.missing_go_to_left[order].astype(np.uint8),
         tree.impurity[order],
         tree.n_node_samples[order].astype(np.int64),
         tree.weighted_n_node_samples[order],
-        tree.value[order],
+        values[order],
     )
 
 

@@ -14,12 +14,15 @@ from sklearn.exceptions import DataConversionWarning
 from spinney._base.estimator import BaseTreeEstimator
 from spinney._common.checks import check_int, check_verbose, is_bool
 from spinney._common.messages import warn_caller
+from spinney._fit.class_sampling import ClassSampling
 from spinney._fit.draws import (
     Draws,
     count_draws_with_replacement,
     count_draws_without_replacement,
 )
-from spinney._fit.target import ClassTarget, NumberTarget
+from spinney._fit.target import ClassTarget, EncodedTarget, NumberTarget
+from spinney._fit.task import Settings, Task
+from spinney._fit.tree_samples import list_seeds, read_samples
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -36,7 +39,14 @@ class BaseBaggedTrees(BaseTreeEstimator):
     max_samples: Any
     verbose: Any
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, sample_ids: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        sample_ids: Any = None,
+        samples: Any = None,
+    ) -> Self:
         """Fit the forest: grow its trees or, for a lazy forest, encode the training data.
 
         Parameters
@@ -59,6 +69,13 @@ class BaseBaggedTrees(BaseTreeEstimator):
             With `bootstrap="poisson"` the count of a sample in a tree is determined by its id, the
             number of the tree and `random_state`. Forests on parts of one data set therefore give a
             sample the same count if it has the same id. Not allowed otherwise.
+        samples : list of array-like, ndarray or sparse matrix, default=None
+            The samples of each tree, where `bootstrap=True` is not to draw them: blocks, groups or
+            windows of time. A list with an array of indices (repeated for samples that count
+            several times), or a mask, for each of the `n_estimators` trees; or an array or sparse
+            matrix of counts of shape (n_estimators, n_samples). Trees weigh samples by
+            `sample_weight` times the count. What is out of bag follows them. With `warm_start` the
+            samples of all trees, also of those that are there.
 
         Returns
         -------
@@ -72,10 +89,10 @@ class BaseBaggedTrees(BaseTreeEstimator):
             estimator keeps the attributes it had before the call.
         """
         with self._restore_on_error():
-            return self._fit(X, y, sample_weight, sample_ids)
+            return self._fit(X, y, sample_weight, sample_ids, samples)
 
     @abstractmethod
-    def _fit(self, X: Any, y: Any, sample_weight: Any, sample_ids: Any) -> Self:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, sample_ids: Any, samples: Any) -> Self:
         """Fit the forest; see `fit`."""
 
     # --- Parameters -----------------------------------------------------------------------------
@@ -122,6 +139,42 @@ class BaseBaggedTrees(BaseTreeEstimator):
         return super()._read_tree_params() | {"max_samples": self.max_samples}
 
     # --- Training data --------------------------------------------------------------------------
+
+    def _read_data_of_bags(
+        self,
+        settings: Settings,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        sample_ids: Any,
+        samples: Any,
+    ) -> tuple[Any, Task, Draws]:
+        """Return the arguments of `fit` in the form that the compiled part takes."""
+        if samples is not None:
+            self._check_draws_nothing()
+        X, task, draws = self._read_data(settings, X, y, sample_weight, sample_ids)
+        if samples is not None:
+            seeds = list_seeds(settings.seed, int(self.n_estimators), self._list_grown_seeds())
+            given = read_samples(samples, draws.n_samples, seeds)
+            draws = draws._replace(scheme="given", n_draws=None, given=given)
+        return X, task, draws
+
+    def _check_draws_nothing(self) -> None:
+        """Raise ValueError if parameters say how samples are drawn that are given."""
+        others = {"max_samples": None, "replace": True, "class_sampling": None}
+        wrong = [name for name, value in others.items() if getattr(self, name, value) is not value]
+        if not self._draws_samples():
+            wrong = ["bootstrap"]
+        if wrong:
+            raise ValueError(
+                f"samples says which samples each tree gets, and needs bootstrap=True and the "
+                f"defaults of max_samples, replace and class_sampling. Got {wrong[0]}="
+                f"{getattr(self, wrong[0])!r}."
+            )
+
+    def _list_grown_seeds(self) -> list[int]:
+        """Return the seeds of the trees that a warm start keeps."""
+        return []
 
     def _validate_X_y(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
         if sparse.issparse(y):
@@ -176,7 +229,39 @@ class BaseBaggedTrees(BaseTreeEstimator):
 class BaggedClassifier(ClassTarget, BaseBaggedTrees):
     """Base class of the forests that classify."""
 
+    # Not a parameter of all of them.
+    class_sampling: Any = None
+
     _class_weight_presets: ClassVar[tuple[str, ...]] = ("balanced", "balanced_subsample")
+
+    def _check_own_params(self) -> None:
+        super()._check_own_params()
+        if self.class_sampling is None:
+            return
+        self._sample_classes().check(type(self).__name__)
+        if not self._draws_samples():
+            self._reject("class_sampling", "None unless bootstrap=True")
+        if self.max_samples is not None:
+            raise ValueError(
+                "class_sampling says how many samples a tree gets. "
+                f"Got max_samples={self.max_samples!r} besides."
+            )
+
+    def _sample_classes(self) -> ClassSampling:
+        return ClassSampling("class_sampling", self.class_sampling, bool(self.replace))
+
+    def _stratify(self, draws: Draws, y: NDArray[Any], target: EncodedTarget) -> Draws:
+        if self.class_sampling is None:
+            return draws
+        strata, sizes = self._sample_classes().divide(
+            draws, y, target, np.atleast_1d(self.classes_)
+        )
+        # A class of which nothing is said has as many draws as samples.
+        pairs = zip(sizes, strata.n_draws, strict=True)
+        n_draws: list[int | None] = [int(size) if n is None else n for size, n in pairs]
+        return draws._replace(
+            scheme="strata", n_draws=None, strata=strata._replace(n_draws=n_draws)
+        )
 
     def _weigh_classes(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,20 +20,12 @@ from spinney._common.types import (
     MaxFeatures,
     RandomState,
 )
-from spinney._fit.draws import Draws, Strata
+from spinney._fit.class_sampling import ClassSampling
+from spinney._fit.draws import Draws
 from spinney._fit.params import store_parameters
 from spinney._fit.target import EncodedTarget
 from spinney.ensemble._forest import ForestClassifier
 from spinney.tree import DecisionTreeClassifier
-
-# Which classes are drawn, by the name of the strategy, given the sizes of the classes.
-_STRATEGIES: dict[str, Callable[[NDArray[np.int64]], NDArray[np.bool_]]] = {
-    "all": lambda sizes: np.ones(sizes.shape[0], dtype=bool),
-    "auto": lambda sizes: np.arange(sizes.shape[0]) != sizes.argmin(),
-    "majority": lambda sizes: np.arange(sizes.shape[0]) == sizes.argmax(),
-    "not majority": lambda sizes: np.arange(sizes.shape[0]) != sizes.argmax(),
-    "not minority": lambda sizes: np.arange(sizes.shape[0]) != sizes.argmin(),
-}
 
 
 class BalancedRandomForestClassifier(ForestClassifier):
@@ -275,19 +267,10 @@ class BalancedRandomForestClassifier(ForestClassifier):
             self._reject("bootstrap", "a bool")
         if not is_bool(self.replacement):
             self._reject("replacement", "a bool")
-        strategy = self.sampling_strategy
-        if isinstance(strategy, str):
-            is_legal = strategy in _STRATEGIES
-        elif isinstance(strategy, Real) and not is_bool(strategy):
-            is_legal = 0.0 < float(strategy) <= 1.0
-        else:
-            is_legal = isinstance(strategy, dict) or callable(strategy)
-        if not is_legal:
-            names = ", ".join(map(repr, _STRATEGIES))
-            expected = (
-                f"a str among {{{names}}}, a float in the range (0.0, 1.0], a dict or a callable"
-            )
-            self._reject("sampling_strategy", expected)
+        self._sample_classes().check(type(self).__name__)
+
+    def _sample_classes(self) -> ClassSampling:
+        return ClassSampling("sampling_strategy", self.sampling_strategy, bool(self.replacement))
 
     def _leaves_samples_out(self) -> bool:
         return True
@@ -298,89 +281,22 @@ class BalancedRandomForestClassifier(ForestClassifier):
     # --- Draws ----------------------------------------------------------------------------------
 
     def _stratify(self, draws: Draws, y: NDArray[Any], target: EncodedTarget) -> Draws:
-        if self.n_outputs_ > 1:
-            raise ValueError(
-                f"{type(self).__name__} takes one output of classes, whose samples are drawn by "
-                f"class. Got {self.n_outputs_} of them."
-            )
-        codes = np.ascontiguousarray(target.y[:, 0], dtype=np.uint32)
-        is_used = np.ones(len(codes), dtype=bool)
-        if draws.sample_weight is not None:
-            is_used = draws.sample_weight > 0
-        sizes = np.bincount(codes[is_used], minlength=self.n_classes_).astype(np.int64)
-        counts = self._count_draws(sizes, y[:, 0])
+        strata, sizes = self._sample_classes().divide(
+            draws, y, target, np.atleast_1d(self.classes_)
+        )
         self.sampling_strategy_ = {
             label: n
-            for label, n in zip(self.classes_.tolist(), counts, strict=True)
+            for label, n in zip(self.classes_.tolist(), strata.n_draws, strict=True)
             if n is not None
         }
-        n_drawn = sum(int(size) if n is None else n for size, n in zip(sizes, counts, strict=True))
-        n_again = None
-        if self.bootstrap:
-            n_again = n_drawn
-            if isinstance(self.max_samples, Integral):
-                n_again = int(self.max_samples)
-            elif self.max_samples is not None:
-                n_again = max(int(self.max_samples * n_drawn), 1)
-        strata = Strata(codes, counts, bool(self.replacement), n_again)
+        # A class of which nothing is said has all its samples.
+        pairs = zip(sizes, strata.n_draws, strict=True)
+        n_drawn = sum(int(size) if n is None else n for size, n in pairs)
+        if not self.bootstrap:
+            n_again = None
+        elif self.max_samples is None or isinstance(self.max_samples, Integral):
+            n_again = n_drawn if self.max_samples is None else int(self.max_samples)
+        else:
+            n_again = max(int(self.max_samples * n_drawn), 1)
+        strata = strata._replace(n_draws_again=n_again)
         return draws._replace(scheme="strata", n_draws=None, strata=strata)
-
-    def _count_draws(self, sizes: NDArray[np.int64], y: NDArray[Any]) -> list[int | None]:
-        """Return how many samples of each class are drawn; None for all of them.
-
-        Parameters
-        ----------
-        sizes : ndarray of shape (n_classes,)
-            The number of samples of each class with a weight above 0.
-        y : ndarray of shape (n_samples,)
-            Labels.
-        """
-        strategy = self.sampling_strategy
-        if isinstance(strategy, str):
-            # Classes whose samples all weigh 0 are not there.
-            least = int(sizes[sizes > 0].min(initial=sizes.max()))
-            is_drawn = _STRATEGIES[strategy](sizes) & (sizes > 0)
-            return [least if drawn else None for drawn in is_drawn]
-        if isinstance(strategy, Real):
-            return self._count_by_share(sizes, float(strategy))
-        wanted = strategy(y) if callable(strategy) else strategy
-        if not isinstance(wanted, dict):
-            raise ValueError(
-                "sampling_strategy must return a dict of classes and numbers of samples. "
-                f"Got {wanted!r} instead."
-            )
-        places = {label: place for place, label in enumerate(self.classes_.tolist())}
-        counts: list[int | None] = [None] * len(sizes)
-        for label, n in wanted.items():
-            if label not in places:
-                raise ValueError(
-                    f"sampling_strategy must have classes of y, {list(places)}. Got {label!r}."
-                )
-            place = places[label]
-            most = np.inf if self.replacement and sizes[place] > 0 else sizes[place]
-            if not isinstance(n, Integral) or is_bool(n) or not 0 <= int(n) <= most:
-                limit = "" if most == np.inf else f", at most its {most} samples"
-                raise ValueError(
-                    f"sampling_strategy must have a number of samples for the class {label!r}"
-                    f"{limit}. Got {n!r} instead."
-                )
-            counts[place] = int(n)
-        if sum(int(size) if n is None else n for size, n in zip(sizes, counts, strict=True)) == 0:
-            raise ValueError("sampling_strategy must leave a sample for a tree. Got none.")
-        return counts
-
-    def _count_by_share(self, sizes: NDArray[np.int64], share: float) -> list[int | None]:
-        """Return the draws where the smaller of two classes is this share of the larger one."""
-        if len(sizes) != 2:
-            raise ValueError(
-                "A float as sampling_strategy is for two classes. "
-                f"Got {len(sizes)} classes: use a dict, a str or a callable."
-            )
-        least, most = int(sizes.min()), int(sizes.max())
-        n = int(least / share)
-        if n > most:
-            raise ValueError(
-                f"sampling_strategy={share} would need {n} samples of the larger class, which has "
-                f"{most}: it must be at least {least / most:.6g}."
-            )
-        return [None if place == int(sizes.argmin()) else n for place in range(2)]

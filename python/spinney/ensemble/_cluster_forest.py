@@ -50,13 +50,14 @@ class ClusterForest(BaseForest):
     def _read_collections(self, X: Any, others: list[Any]) -> tuple[Any, list[Any]]:
         """Return arguments of `fit` that are collections of the cluster as local ones."""
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, sample_ids: Any) -> Self:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, sample_ids: Any, samples: Any) -> Self:
         workers = self._connect()
         X, others = self._read_collections(X, [y, sample_weight, sample_ids])
+        y, sample_weight, sample_ids = others
         if isinstance(X, (str, os.PathLike)):
             X = Dataset.open(X, n_jobs=self._count_threads())
         with use_workers(workers):
-            super()._fit(X, *others)
+            super()._fit(X, y, sample_weight, sample_ids, samples)
         return self
 
     # --- Predictions ----------------------------------------------------------------------------

@@ -70,18 +70,21 @@ class BaseForest(
 
     # --- Growth ---------------------------------------------------------------------------------
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, sample_ids: Any) -> Self:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, sample_ids: Any, samples: Any) -> Self:
         before = self.__dict__.copy()
         settings = self._check_params()
         grow_trees: GrowTrees
         workers = get_workers()
-        if workers is None:
-            X, task, draws = self._read_data(settings, X, y, sample_weight, sample_ids)
-            grow_trees = partial(task.grow_forest, X, draws)
-        else:
+        dataset = X
+        if workers is not None:
             categorical = self.categorical_features
             dataset = Dataset(X, categorical_features=categorical, n_jobs=settings.n_threads)
-            X, task, draws = self._read_data(settings, dataset, y, sample_weight, sample_ids)
+        X, task, draws = self._read_data_of_bags(
+            settings, dataset, y, sample_weight, sample_ids, samples
+        )
+        if workers is None:
+            grow_trees = partial(task.grow_forest, X, draws)
+        else:
             grow_trees = partial(grow, workers, Job(dataset, task._replace(draws=draws)))
         if self.oob_score:
             self._check_oob_target(task.target)
@@ -106,6 +109,9 @@ class BaseForest(
         super()._grow(grow_trees, draws, grown, n_new)
         for name in self._OOB_ATTRIBUTES:
             self.__dict__.pop(name, None)
+
+    def _list_grown_seeds(self) -> list[int]:
+        return self.forest_.seeds if self.warm_start and hasattr(self, "forest_") else []
 
     def _check_own_params(self) -> None:
         super()._check_own_params()

@@ -227,6 +227,8 @@ class ForestTrees(StoredTrees, FeatureReader):
     def _grow(self, grow_trees: GrowTrees, draws: Draws, grown: Forest | None, n_new: int) -> None:
         """Grow new trees and add them to those of earlier calls, if there are any."""
         n_grown = 0 if grown is None else len(grown)
+        if grown is not None and self._draws is not None:
+            _check_same_samples(self._draws, draws)
         with show_progress(int(self.verbose), n_grown, n_new) as watcher:
             new, max_features, with_missing = grow_trees(n_grown, n_new, watcher)
         growth = Growth(self._select_estimator_params(), max_features, with_missing)
@@ -390,6 +392,18 @@ class ImpurityImportances(FeatureReader):
         """
         check_is_fitted(self)
         return self.forest_.tree_importances(self._count_threads())
+
+
+def _check_same_samples(before: Draws, now: Draws) -> None:
+    """Raise ValueError if the samples of trees were given, and are not given again."""
+    is_same = (before.given is None) == (now.given is None)
+    if before.given is not None and now.given is not None:
+        is_same = now.given.begins_with(before.given)
+    if not is_same:
+        raise ValueError(
+            "warm_start=True adds to the trees of earlier calls: samples must be given for all "
+            "trees or for none, and those of the earlier trees must be the same."
+        )
 
 
 def _describe_shape(forest: Forest) -> tuple[int, list[int]]:

@@ -38,8 +38,8 @@ from spinney.tree import ExtraTreeRegressor
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-# Rows of so many are encoded together: those of a few trees.
-_ROWS_AT_A_TIME = 2**14
+# Trees that draw so many rows are grown together: the numbers of the rows take 64 MB.
+_ROWS_AT_A_TIME = 2**24
 # A tree of max_samples="auto" sees so many samples.
 _AUTO_SAMPLES = 256
 
@@ -73,9 +73,8 @@ class IsolationForest(OutlierMixin, ForestTrees, ShapValues):
     bootstrap : bool, default=False
         Whether samples are drawn with replacement. A sample that is drawn k times counts as k.
     n_jobs : int, default=None
-        Number of threads for `fit` and for predictions. None means 1 unless
-        `joblib.parallel_config` sets another number, and -1 means all processors. Results do not
-        depend on it.
+        Number of threads. None means 1 unless `joblib.parallel_config` sets another number, and -1
+        means all processors. Results do not depend on it.
     random_state : int, RandomState instance or None, default=None
         Seed of everything that is random: samples, features and thresholds. An int, which may be as
         large as 2**64 - 1, makes results repeatable.
@@ -93,8 +92,9 @@ class IsolationForest(OutlierMixin, ForestTrees, ShapValues):
         Categories that did not occur in it go to the child with more samples.
     handle_unknown : {"ignore", "error"}, default="ignore"
         What predictions do with categories that did not occur in `fit`. "ignore": splits send them
-        to the child with more samples, and a warning names the features of which no category is
-        known. "error": they raise ValueError. Missing values are no unknown categories.
+        to the child with the larger weight, and a warning names the features of which no category
+        is known, perhaps because their type has changed. "error": they raise ValueError. Missing
+        values are no unknown categories.
 
     Attributes
     ----------
@@ -116,14 +116,15 @@ class IsolationForest(OutlierMixin, ForestTrees, ShapValues):
     forest_ : Forest
         The compiled forest.
     n_features_in_ : int
-        Number of features.
+        Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features. Only set if `X` has names that are all strings.
+        Names of the features seen in `fit`. Exists only if `X` has names that are all strings.
     is_categorical_ : ndarray of shape (n_features_in_,) or None
-        Which features are categorical. None if none is.
+        Which features are categorical. None if no feature is.
     categories_ : list or None
-        For each feature its sorted categories, or None for a numeric one. None if no feature is
-        categorical.
+        For each categorical feature, its distinct values in `fit`: sorted, except that 0 comes
+        first. The index of a value is the code that stands for it in the compiled trees. The entry
+        of a numeric feature is None. None if no feature is categorical.
 
     See Also
     --------
@@ -136,7 +137,8 @@ class IsolationForest(OutlierMixin, ForestTrees, ShapValues):
     ``-2 ** (-h / c(max_samples_))``, as in scikit-learn. `shap_values` divides h, which
     `path_length` returns, among the features.
 
-    `fit` takes O(samples drawn * features) time to encode, and O(samples drawn * depth) to grow.
+    `fit` takes O(samples drawn * depth) time, besides O(samples drawn * features) to encode if there
+    are categories, and O(entries of the samples drawn) if they are sparse.
 
     References
     ----------
@@ -307,32 +309,27 @@ class IsolationForest(OutlierMixin, ForestTrees, ShapValues):
         n_new: int,
         watcher: Watcher,
     ) -> tuple[Forest, int, NDArray[np.int64]]:
-        """Grow trees; only rows that they draw are read and encoded."""
+        """Grow trees; only rows that they draw are read."""
         max_depth = int(np.ceil(np.log2(max(self.max_samples_, 2))))
         max_features = self._count_features()
         n_own = None if max_features == self.n_features_in_ else max_features
         n_categories = count_categories(self.categories_)
-        # What is encoded already is not taken apart.
-        n_together = max(1, _ROWS_AT_A_TIME // self.max_samples_)
-        takes_all = isinstance(X, Columns) or n_together * self.max_samples_ >= X.shape[0]
-        if takes_all:
-            n_together = n_new
-        elif getattr(X, "format", None) == "csc":
-            X = X.tocsr()
+        # Categories are encoded, numbers are read where they are.
+        is_encoded = n_categories is not None and not isinstance(X, Columns)
+        n_together = max(n_threads, _ROWS_AT_A_TIME // self.max_samples_)
+        X = to_rows(to_native(X))
         forest: Forest | None = None
         for first in range(first_tree, first_tree + n_new, n_together):
             n_trees = min(n_together, first_tree + n_new - first)
             bags = list_drawn_rows(draws, list_tree_seeds(seed, first, n_trees), n_threads)
             rows = X
-            if not takes_all:
+            if is_encoded:
                 drawn = np.unique(np.concatenate(bags))
                 bags = [np.searchsorted(drawn, bag).astype(np.uint32) for bag in bags]
                 rows = X[drawn]
             report = None if watcher is None else partial(_report_more, watcher, first - first_tree)
             shape = (seed, first, max_depth, n_own)
-            new = fit_isolation_forest(
-                to_native(rows), bags, shape, n_categories, n_threads, report
-            )
+            new = fit_isolation_forest(rows, bags, shape, n_categories, n_threads, report)
             forest = new if forest is None else forest.extended(new)
         assert forest is not None
         # Nodes draw one feature. Which features have missing values is known of those rows alone.
@@ -358,6 +355,10 @@ class IsolationForest(OutlierMixin, ForestTrees, ShapValues):
             For each tree its features, ascending.
         """
         self._check_has_trees("estimators_features_")
+        if self._draws is None:
+            raise AttributeError(
+                "A forest that from_sklearn has made does not know the features of its trees."
+            )
         n_features = self._count_features()
         seeds = self.forest_.seeds
         return [

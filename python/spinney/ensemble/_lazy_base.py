@@ -94,9 +94,9 @@ class BaseLazyForest(BaseBaggedTrees):
 
     forest_: LazyForest
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, sample_ids: Any) -> Self:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, sample_ids: Any, samples: Any) -> Self:
         settings = self._check_params()
-        X, task, draws = self._read_data(settings, X, y, sample_weight, sample_ids)
+        X, task, draws = self._read_data_of_bags(settings, X, y, sample_weight, sample_ids, samples)
         forest = task.make_lazy_forest(X, draws, int(self.n_estimators))
         forest.check_traversal(self.traversal)
         self.forest_ = forest

@@ -107,6 +107,13 @@ class RandomForestClassifier(ForestClassifier):
         The features among which a node draws `max_features`: "all" of them, or only the "active"
         ones, which are not constant in the node. If a node has fewer active features than it draws,
         it uses all of them.
+    class_sampling : str, float, dict, callable or None, default=None
+        How many samples of each class a tree gets with `bootstrap=True`, in imbalanced-learn's
+        words. None: as it comes. "all": of each class as many as the smallest one has, "not
+        minority", "majority" and so on only of these classes. A float: the samples of the smaller
+        of two classes divided by those of the larger one. A dict: numbers by label; a callable
+        makes such a dict of `y`. Other classes get as many draws as they have samples. Samples of a
+        class are drawn evenly, and trees weigh them by their weights.
     replace : bool, default=True
         Whether `bootstrap=True` draws with replacement. If False, no sample is drawn twice, drawn
         samples keep their weights, and `max_samples` must not exceed the number of samples with a
@@ -217,6 +224,7 @@ class RandomForestClassifier(ForestClassifier):
         max_samples: float | None = None,
         monotonic_cst: Any = None,
         feature_sampling: FeatureSampling = "all",
+        class_sampling: Any = None,
         replace: bool = True,
         categorical_features: Any = None,
         min_samples_category: int = 1,

@@ -60,39 +60,42 @@ class RandomTreesEmbedding(TransformerMixin, ForestTrees, ImpurityImportances):
         split is the one whose split shortens paths most, as `min_impurity_decrease` measures it.
         None means no limit.
     min_impurity_decrease : float, default=0.0
-        A node is split only if that shortens the mean path that would isolate one of its samples
-        by at least this much. The decrease is multiplied by the node's fraction of the total sample
+        A node is split only if that shortens the mean path that would isolate one of its samples by
+        at least this much. The decrease is multiplied by the node's fraction of the total sample
         weight.
     sparse_output : bool, default=True
         Whether to return a CSR matrix, or else an array.
     n_jobs : int, default=None
-        Number of threads for `fit` and `transform`. None means 1 unless `joblib.parallel_config`
-        sets another number, and -1 means all processors. Results do not depend on it.
+        Number of threads. None means 1 unless `joblib.parallel_config` sets another number, and -1
+        means all processors. Results do not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Seed of everything that is random: features and thresholds. An int, which may be as large as
-        2**64 - 1, makes results repeatable.
+        Seed of everything that is random: samples, features and thresholds. An int, which may be as
+        large as 2**64 - 1, makes results repeatable.
     verbose : int, default=0
         Whether to report on stderr how many trees are grown. 0: no report. 1: a progress bar if
         tqdm is installed, otherwise at most one line per second. 2 or more: a line at every update.
     warm_start : bool, default=False
-        If True, a further call of `fit` keeps the trees and adds trees until there are
-        `n_estimators`. With the same data and an int as `random_state` the result is what a single
-        call grows. Features must have the names of the first call.
+        If True, a further call of `fit` keeps the trees of the forest and adds trees until there
+        are `n_estimators`. With the same data and an int as `random_state` the result is the forest
+        that a single call grows. Features must have the names of the first call.
     categorical_features : None, "from_dtype" or array-like of bool, int or str, default=None
         Which features are categorical. None: no feature. "from_dtype": the columns of a data frame
         that have a categorical dtype. Otherwise a boolean mask, or the indices or names of the
         categorical features. A node sends a random subset of the categories to one child.
+        Categories that did not occur in it go to the child with more samples.
     handle_unknown : {"ignore", "error"}, default="ignore"
-        What `transform` does with categories that did not occur in `fit`. "ignore": splits send
-        them to the child with the larger weight, and a warning names the features of which no
-        category is known. "error": they raise ValueError.
+        What predictions do with categories that did not occur in `fit`. "ignore": splits send them
+        to the child with the larger weight, and a warning names the features of which no category
+        is known, perhaps because their type has changed. "error": they raise ValueError. Missing
+        values are no unknown categories.
 
     Attributes
     ----------
     estimator_ : ExtraTreeRegressor
-        The kind of tree that there are, not fitted.
+        The kind of tree that the forest consists of, not fitted.
     estimators_ : list of ExtraTreeRegressor
-        The trees as estimators that share memory. They are made when this attribute is first read.
+        The trees as estimators that share the memory of the forest. They are made when this
+        attribute is first read.
     feature_importances_ : ndarray of shape (n_features_in_,)
         Mean over the trees of the total decrease of mean path lengths by the cuts of each feature,
         normalised to a sum of 1.
@@ -100,16 +103,17 @@ class RandomTreesEmbedding(TransformerMixin, ForestTrees, ImpurityImportances):
         Scikit-learn's encoder of the leaves: its `categories_` are the leaves of each tree. It is
         made when this attribute is read.
     forest_ : Forest
-        The compiled trees.
+        The compiled forest.
     n_features_in_ : int
-        Number of features.
+        Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features. Only set if `X` has names that are all strings.
+        Names of the features seen in `fit`. Exists only if `X` has names that are all strings.
     is_categorical_ : ndarray of shape (n_features_in_,) or None
-        Which features are categorical. None if none is.
+        Which features are categorical. None if no feature is.
     categories_ : list or None
-        For each feature its sorted categories, or None for a numeric one. None if no feature is
-        categorical.
+        For each categorical feature, its distinct values in `fit`: sorted, except that 0 comes
+        first. The index of a value is the code that stands for it in the compiled trees. The entry
+        of a numeric feature is None. None if no feature is categorical.
 
     See Also
     --------

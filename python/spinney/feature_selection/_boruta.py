@@ -106,9 +106,9 @@ class Boruta(SelectorMixin, FeatureReader):
     n_iter_ : int
         Number of forests.
     n_features_in_ : int
-        Number of features.
+        Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features. Only set if `X` has names that are all strings.
+        Names of the features seen in `fit`. Exists only if `X` has names that are all strings.
 
     References
     ----------

@@ -14,9 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 from spinney._base.features import FeatureReader
 from spinney._common.checks import check_int, check_verbose, is_bool
 from spinney._common.progress import show_progress
-from spinney._common.sklearn_base import TransformerMixin
+from spinney._common.sklearn_base import OneToOneFeatureMixin, TransformerMixin
 from spinney._common.types import HandleUnknown, MaxFeatures, RandomState, Splitter
-from spinney._data.feature_names import check_names_in
 from spinney._data.filling import fill_cells
 from spinney._fit.params import store_parameters
 from spinney._spinney import Columns, check_params, list_tree_seeds
@@ -47,7 +46,7 @@ class _Filled(NamedTuple):
     errors: NDArray[np.float64]
 
 
-class MissForestImputer(TransformerMixin, FeatureReader):
+class MissForestImputer(OneToOneFeatureMixin, TransformerMixin, FeatureReader):
     """Fills missing values of numbers and categories by forests (missForest).
 
     Each column that has missing values is predicted from all others by a forest, which is grown on
@@ -107,14 +106,15 @@ class MissForestImputer(TransformerMixin, FeatureReader):
     forests_ : dict
         The forests of the last cycle, by the number of the column that they predict.
     n_features_in_ : int
-        Number of columns.
+        Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns. Only set if `X` has names that are all strings.
+        Names of the features seen in `fit`. Exists only if `X` has names that are all strings.
     is_categorical_ : ndarray of shape (n_features_in_,) or None
-        Which columns are categorical. None if none is.
+        Which features are categorical. None if no feature is.
     categories_ : list or None
-        For each column its sorted categories, or None for a numeric one. None if no column is
-        categorical.
+        For each categorical feature, its distinct values in `fit`: sorted, except that 0 comes
+        first. The index of a value is the code that stands for it in the compiled trees. The entry
+        of a numeric feature is None. None if no feature is categorical.
 
     References
     ----------
@@ -393,28 +393,6 @@ class MissForestImputer(TransformerMixin, FeatureReader):
                     others = np.delete(filled[rows_of], feature, axis=1)
                     filled[rows_of, feature] = forest.predict(others)
         return fill_cells(X, matrix, filled, self.categories_)
-
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """Return the names of the columns, which are those of `fit`.
-
-        Parameters
-        ----------
-        input_features : array-like of str, default=None
-            Names, if `fit` saw none; otherwise they are compared with those.
-
-        Returns
-        -------
-        names : ndarray of str objects
-            "x0", "x1" and so on if there are no names.
-        """
-        check_is_fitted(self)
-        check_names_in(self, input_features)
-        if input_features is not None:
-            return np.asarray(input_features, dtype=object)
-        names = getattr(self, "feature_names_in_", None)
-        if names is not None:
-            return np.asarray(names, dtype=object)
-        return np.array([f"x{feature}" for feature in range(self.n_features_in_)], dtype=object)
 
     def _name(self, features: NDArray[np.intp]) -> str:
         """Return names or numbers of columns for a message."""

@@ -220,6 +220,8 @@ class CrossValidation:
         if getattr(self.estimator, "oob_score", False):
             # It may also raise an error or a warning.
             raise _RefitNeeded("`oob_score` is computed from the forest of each fold")
+        if getattr(self.estimator, "class_sampling", None) is not None:
+            raise _RefitNeeded("`class_sampling` draws by the classes of each fold")
         if getattr(self.estimator, "handle_unknown", "ignore") != "ignore":
             # The matrix of all folds has the categories of all of them.
             raise _RefitNeeded("`handle_unknown` asks for the categories of each fold")

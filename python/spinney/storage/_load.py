@@ -10,7 +10,11 @@ from spinney.storage._classes import list_classes
 from spinney.storage._models import StoredModel
 
 # What estimators did before they had a parameter: its value where a file does not have it.
-_BEFORE: dict[str, Any] = {"category_order": "node", "handle_unknown": "ignore"}
+_BEFORE: dict[str, Any] = {
+    "category_order": "node",
+    "handle_unknown": "ignore",
+    "class_sampling": None,
+}
 
 
 def load(path: Any, *, n_jobs: int | None = None) -> Any:
