@@ -15,6 +15,13 @@ const WHAT: &str = "rows of X";
 pub trait RowEntries: Sync {
     /// Adds the entries of a row, each with its feature, to `entries`, in stored order.
     fn copy_row(&self, row: usize, entries: &mut Vec<(u32, f64)>);
+    /// The same with features and values apart.
+    fn copy_row_apart(&self, row: usize, features: &mut Vec<u32>, values: &mut Vec<f64>) {
+        let mut entries = Vec::new();
+        self.copy_row(row, &mut entries);
+        features.extend(entries.iter().map(|entry| entry.0));
+        values.extend(entries.iter().map(|entry| entry.1));
+    }
     /// The value of a cell of which `value` is stored after entries that are worth `sum`.
     fn merge(&self, sum: f64, value: f64) -> f64;
 }

@@ -83,6 +83,12 @@ impl<T: Element, I: SparseIndex> RowEntries for SparseView<'_, T, I> {
         entries.extend(self.entries(row).map(|(feature, value)| (feature as u32, value.widen())));
     }
 
+    fn copy_row_apart(&self, row: usize, features: &mut Vec<u32>, values: &mut Vec<f64>) {
+        let (own_features, own_values) = self.entries_apart(row);
+        features.extend(own_features.map(|feature| feature as u32));
+        values.extend(own_values.map(SortKey::widen));
+    }
+
     fn merge(&self, sum: f64, value: f64) -> f64 {
         T::Value::from_wide(sum).merged(T::Value::from_wide(value), T::MERGE).widen()
     }

@@ -59,7 +59,7 @@ impl GivenRows {
         let is_sound = self.starts.len() == n_trees + 1
             && self.starts[0] == 0
             && self.starts[n_trees] == self.rows.len()
-            && self.starts.windows(2).all(|pair| pair[0] < pair[1] && pair[1] - pair[0] <= u32::MAX as usize)
+            && self.starts.windows(2).all(|pair| pair[0] < pair[1] && u32::try_from(pair[1] - pair[0]).is_ok())
             && (0..n_trees).all(|tree| self.of(tree).is_sorted())
             && self.rows.iter().all(|&row| (row as usize) < n_samples);
         if is_sound {

@@ -1,5 +1,6 @@
-"""A plugin of pytest: scikit-learn's names of trees and forests stand for our classes.
+"""A plugin of pytest: names of other packages stand for our classes.
 
+They are scikit-learn's, or imbalanced-learn's if `REDIRECT_PACKAGE` is "imblearn".
 `python -m pytest -p redirect --pyargs sklearn.tree.tests.test_tree` runs its tests on them. The
 outcomes are written as JSON to the file that the environment variable REDIRECT_OUTCOMES names.
 """
@@ -28,7 +29,13 @@ FORESTS = (
     "RandomForestRegressor",
     "RandomTreesEmbedding",
 )
-for module, names in ((sklearn.tree, TREES), (sklearn.ensemble, FORESTS)):
+replaced = [(sklearn.tree, TREES), (sklearn.ensemble, FORESTS)]
+if os.environ.get("REDIRECT_PACKAGE") == "imblearn":
+    # Its own classes are made of scikit-learn's.
+    import imblearn.ensemble
+
+    replaced = [(imblearn.ensemble, ["BalancedRandomForestClassifier"])]
+for module, names in replaced:
     for name in names:
         setattr(module, name, getattr(spinney, name))
 

@@ -4,13 +4,6 @@ Every test that fails is in a list here, with its reason, and every test of the 
 differences are described in docs/differences.md.
 """
 
-import json
-import os
-import re
-import subprocess
-import sys
-from fnmatch import fnmatchcase
-
 import pytest
 import sklearn
 import sklearn.ensemble
@@ -21,6 +14,7 @@ from sklearn.utils.fixes import parse_version
 
 from conftest import REPOSITORY
 from strategies import ESTIMATORS, FORESTS
+from suites import check_outcomes, run_redirected
 
 # The lists are those of the tests of this version.
 VERSION = "1.9"
@@ -113,36 +107,6 @@ needs_version = pytest.mark.skipif(
 )
 
 
-def run_redirected(module, folder):
-    """Return the outcome and the error of each test of a module of scikit-learn."""
-    settings = folder / "pytest.ini"
-    settings.write_text("[pytest]\n")
-    outcomes = folder / "outcomes.json"
-    options = [
-        "-q",
-        "-p",
-        "redirect",
-        "-p",
-        "no:cacheprovider",
-        "-c",
-        settings,
-        "--rootdir",
-        folder,
-    ]
-    # The package that is tested here is the one that is tested there.
-    paths = [str(REPOSITORY / "tests" / "helpers"), *filter(None, [os.environ.get("PYTHONPATH")])]
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", *map(str, options), "--pyargs", module],
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(paths), "REDIRECT_OUTCOMES": str(outcomes)},
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert outcomes.exists(), done.stdout + done.stderr
-    return json.loads(outcomes.read_text())
-
-
 @pytest.mark.timeout(600)
 @needs_version
 @pytest.mark.parametrize("module", MODULES)
@@ -152,23 +116,7 @@ def test_what_fails_is_listed_and_what_is_listed_fails(module, tmp_path, pytestc
         pytest.skip("takes a minute: `make test-all` runs it")
     outcomes = run_redirected(module, tmp_path)
     assert len(outcomes) > LEAST.get(module, 15)
-    listed = [pattern for patterns in MODULES[module].values() for pattern in patterns]
-    failed = {name: error for name, (outcome, error) in outcomes.items() if outcome == "failed"}
-    unlisted = {
-        name: error
-        for name, error in failed.items()
-        if not any(matches(name, pattern) for pattern in listed)
-    }
-    assert not unlisted, "\n\n".join(f"{name}\n{error}" for name, error in unlisted.items())
-    for pattern in listed:
-        found = [name for name in outcomes if matches(name, pattern)]
-        assert found, f"no test has the name {pattern}"
-        assert [name for name in found if name not in failed] == [], f"listed as {pattern}"
-
-
-def matches(name, pattern):
-    """Return whether a test has the name of a pattern, in which brackets are no sets."""
-    return fnmatchcase(name, re.sub(r"\[", "[[]", pattern))
+    check_outcomes(outcomes, MODULES[module])
 
 
 def test_every_difference_is_described():

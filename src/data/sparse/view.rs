@@ -84,9 +84,19 @@ impl<'a, T: Element, I: SparseIndex> SparseView<'a, T, I> {
     /// The stored (minor index, value) entries of one column (CSC) or row (CSR), in stored order.
     #[inline]
     pub fn entries(&self, major: usize) -> impl Iterator<Item = (usize, T::Value)> {
+        let (indices, values) = self.entries_apart(major);
+        indices.zip(values)
+    }
+
+    /// The same with indices and values apart.
+    #[inline]
+    pub fn entries_apart(
+        &self,
+        major: usize,
+    ) -> (impl ExactSizeIterator<Item = usize>, impl ExactSizeIterator<Item = T::Value>) {
         let range = self.indptr[major].index().unwrap_or_default()..self.indptr[major + 1].index().unwrap_or_default();
         let indices = self.indices[range.clone()].iter().map(|index| index.index().unwrap_or_default());
-        indices.zip(self.data[range].iter().map(|&value| value.value()))
+        (indices, self.data[range].iter().map(|&value| value.value()))
     }
 
     /// Fails unless the matrix is CSR: only then it has rows.

@@ -6,6 +6,7 @@
 
 use crate::data::query::Query;
 use crate::data::row_group::RowEntries;
+use crate::error::{Error, Result};
 use crate::rng::Permutation;
 use crate::simd::Level;
 
@@ -34,8 +35,8 @@ impl FeatureDraw {
 
 /// The cells of the rows of a bag.
 pub(super) trait Cells {
-    /// Takes the rows of the next bag, each once.
-    fn load(&mut self, bag: &[u32]);
+    /// Takes the rows of the next bag, each once. Fails if they have too many entries.
+    fn load(&mut self, bag: &[u32]) -> Result<()>;
 
     /// Finds the first feature that varies among the rows at these places of the bag, which ascend and
     /// may repeat. Sets `values` to the values that they have.
@@ -56,9 +57,10 @@ impl<'a> InPlace<'a> {
 }
 
 impl Cells for InPlace<'_> {
-    fn load(&mut self, bag: &[u32]) {
+    fn load(&mut self, bag: &[u32]) -> Result<()> {
         self.bag.clear();
         self.bag.extend_from_slice(bag);
+        Ok(())
     }
 
     fn find(&mut self, places: &[u32], draw: &FeatureDraw, values: &mut Vec<f64>) -> Option<Varying> {
@@ -82,21 +84,21 @@ pub(super) struct Linked<'a> {
     heads: Vec<u32>,
     /// Where the entries of each row of the bag begin, and where the last ones end.
     starts: Vec<u32>,
+    /// Of each entry the feature, the value, and how it is linked.
     features: Vec<u32>,
-    entries: Vec<Entry>,
+    values: Vec<f64>,
+    links: Vec<Link>,
     /// For each row of the bag, the number of the last node that had it.
     nodes: Vec<u32>,
     n_nodes: u32,
     /// For each row of the bag, its value of one feature.
     cells: Vec<f64>,
-    row: Vec<(u32, f64)>,
     positions: Vec<u32>,
 }
 
-/// An entry, and the place of the one before of the same feature.
+/// The place in the bag of an entry's row, and the place of the entry before it of the same feature.
 #[derive(Debug, Clone, Copy)]
-struct Entry {
-    value: f64,
+struct Link {
     row: u32,
     before: u32,
 }
@@ -114,27 +116,32 @@ impl<'a> Linked<'a> {
             heads: vec![NONE; n_features],
             starts: Vec::new(),
             features: Vec::new(),
-            entries: Vec::new(),
+            values: Vec::new(),
+            links: Vec::new(),
             nodes: Vec::new(),
             n_nodes: 0,
             cells: Vec::new(),
-            row: Vec::new(),
             positions: vec![0; BLOCK],
         }
     }
 
-    /// Visits the entries of a feature.
-    fn entries(&self, feature: u32) -> impl Iterator<Item = &Entry> {
-        let first = self.entries.get(self.heads[feature as usize] as usize);
-        std::iter::successors(first, |entry| self.entries.get(entry.before as usize))
+    /// Visits the entries of a feature: the place in the bag of each one's row, and its value.
+    fn entries(&self, feature: u32) -> impl Iterator<Item = (u32, f64)> {
+        let mut at = self.heads[feature as usize];
+        std::iter::from_fn(move || {
+            let entry = at as usize;
+            let &Link { row, before } = self.links.get(entry)?;
+            at = before;
+            Some((row, self.values[entry]))
+        })
     }
 
     /// Whether a feature varies among the `n_rows` rows of the last node.
     fn varies(&self, feature: u32, n_rows: usize) -> bool {
-        let mut own = self.entries(feature).filter(|entry| self.nodes[entry.row as usize] == self.n_nodes);
-        let Some(first) = own.next() else { return false };
-        let (n_stored, differs) = own.fold((1, false), |(n, differs), entry| {
-            let is_same = entry.value == first.value || entry.value.is_nan() && first.value.is_nan();
+        let mut own = self.entries(feature).filter(|&(row, _)| self.nodes[row as usize] == self.n_nodes);
+        let Some((_, first)) = own.next() else { return false };
+        let (n_stored, differs) = own.fold((1, false), |(n, differs), (_, value)| {
+            let is_same = value == first || value.is_nan() && first.is_nan();
             (n + 1, differs || !is_same)
         });
         // No entry is 0.
@@ -183,33 +190,38 @@ impl<'a> Linked<'a> {
             self.heads.fill(NONE);
         }
         self.features.clear();
-        self.entries.clear();
+        self.values.clear();
+        self.links.clear();
         self.starts.clear();
     }
 }
 
 impl Cells for Linked<'_> {
-    fn load(&mut self, bag: &[u32]) {
+    fn load(&mut self, bag: &[u32]) -> Result<()> {
         self.clear();
         for (place, &row) in (0..).zip(bag) {
-            self.starts.push(self.entries.len() as u32);
-            self.row.clear();
-            self.matrix.copy_row(row as usize, &mut self.row);
-            if !self.row.is_sorted_by(|a, b| a.0 < b.0) {
-                self.merge_row();
+            let start = self.features.len();
+            self.starts.push(start as u32);
+            self.matrix.copy_row_apart(row as usize, &mut self.features, &mut self.values);
+            let is_tidy = self.features[start..].is_sorted_by(|a, b| a < b) && !self.values[start..].contains(&0.0);
+            if !is_tidy {
+                self.tidy_row(start);
             }
-            for &(feature, value) in self.row.iter().filter(|entry| entry.1 != 0.0) {
-                let number = self.entries.len() as u32;
+            if self.features.len() >= NONE as usize {
+                let (limit, got) = (u64::from(NONE) - 1, self.features.len() as u64);
+                return Err(Error::TooLarge { what: "the number of entries of the samples of a tree", limit, got });
+            }
+            for (number, &feature) in (start as u32..).zip(&self.features[start..]) {
                 let before = std::mem::replace(&mut self.heads[feature as usize], number);
-                self.entries.push(Entry { value, row: place, before });
-                self.features.push(feature);
+                self.links.push(Link { row: place, before });
             }
         }
-        self.starts.push(self.entries.len() as u32);
+        self.starts.push(self.features.len() as u32);
         self.nodes.clear();
         self.nodes.resize(bag.len(), 0);
         self.n_nodes = 0;
         self.cells.resize(bag.len(), 0.0);
+        Ok(())
     }
 
     fn find(&mut self, places: &[u32], draw: &FeatureDraw, values: &mut Vec<f64>) -> Option<Varying> {
@@ -229,11 +241,9 @@ impl Cells for Linked<'_> {
         let tried = if hopes { self.try_features(draw, n_rows, most) } else { None };
         let rows = places.chunk_by(|a, b| a == b).map(|rows| rows[0]);
         let feature = tried.or_else(|| self.try_entries(rows, draw, n_rows))?;
-        let mut entry = self.heads[feature as usize];
-        while let Some(&Entry { value, row, before }) = self.entries.get(entry as usize) {
-            self.cells[row as usize] = value;
-            entry = before;
-        }
+        let mut cells = std::mem::take(&mut self.cells);
+        self.entries(feature).for_each(|(row, value)| cells[row as usize] = value);
+        self.cells = cells;
         values.clear();
         values.extend(places.iter().map(|&place| self.cells[place as usize]));
         varying(feature, values)
@@ -241,18 +251,24 @@ impl Cells for Linked<'_> {
 }
 
 impl Linked<'_> {
-    /// Sorts the entries of the row that is read, and merges those of one cell in their order.
-    fn merge_row(&mut self) {
+    /// Sorts the entries of the last row, which begin at `start`, merges those of one cell in their order, and
+    /// drops zeros.
+    fn tidy_row(&mut self, start: usize) {
+        let mut row: Vec<(u32, f64)> = self.features.drain(start..).zip(self.values.drain(start..)).collect();
         // Stable: duplicates stay in order.
-        self.row.sort_by_key(|&(feature, _)| feature);
+        row.sort_by_key(|&(feature, _)| feature);
         let matrix = self.matrix;
-        self.row.dedup_by(|next, kept| {
+        row.dedup_by(|next, kept| {
             let is_same = next.0 == kept.0;
             if is_same {
                 kept.1 = matrix.merge(kept.1, next.1);
             }
             is_same
         });
+        for (feature, value) in row.into_iter().filter(|entry| entry.1 != 0.0) {
+            self.features.push(feature);
+            self.values.push(value);
+        }
     }
 }
 

@@ -70,7 +70,7 @@ impl<C: Cells> Grower<C> {
         let key = NodeKey::root(params.seed, number);
         let n_own = params.max_features.filter(|&n| n < self.n_features as u64);
         let of_tree = n_own.map(|n| (key.tree_feature_order(self.n_features), n as u32));
-        self.take(bag);
+        self.take(bag)?;
         self.pending.push(Pending { places: 0..bag.len(), key, depth: 0, link: None });
         while let Some(Pending { places, key, depth, link }) = self.pending.pop() {
             runtime.check_interrupt()?;
@@ -101,14 +101,14 @@ impl<C: Cells> Grower<C> {
     }
 
     /// Takes the rows of a bag.
-    fn take(&mut self, bag: &[u32]) {
+    fn take(&mut self, bag: &[u32]) -> Result<()> {
         let mut rows = bag.to_vec();
         rows.dedup();
         self.places.clear();
         for (place, copies) in (0..).zip(bag.chunk_by(|a, b| a == b)) {
             self.places.extend(std::iter::repeat_n(place, copies.len()));
         }
-        self.cells.load(&rows);
+        self.cells.load(&rows)
     }
 
     /// Adds a node, as a leaf, to the tree.
