@@ -137,8 +137,8 @@ class IsolationForest(OutlierMixin, ForestTrees, ShapValues):
     ``-2 ** (-h / c(max_samples_))``, as in scikit-learn. `shap_values` divides h, which
     `path_length` returns, among the features.
 
-    `fit` takes O(samples drawn * depth) time, besides O(samples drawn * features) to encode if there
-    are categories, and O(entries of the samples drawn) if they are sparse.
+    `fit` takes O(samples drawn * depth) time, besides O(samples drawn * features) to encode if
+    there are categories, and O(entries of the samples drawn) if they are sparse.
 
     References
     ----------
