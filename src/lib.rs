@@ -18,6 +18,7 @@ pub mod files;
 pub mod forest;
 pub mod grow;
 pub mod lazy;
+pub mod marks;
 pub(crate) mod memory;
 pub mod num;
 pub mod params;

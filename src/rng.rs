@@ -82,6 +82,7 @@ enum Purpose {
     Halves = 7,
     TreeFeatures = 8,
     Missing = 9,
+    LeafRows = 10,
 }
 
 /// The seed whose tree number 0 is tree number `tree` of `seed`. With this seed, a tree of a forest
@@ -168,6 +169,11 @@ impl NodeKey {
     /// root.
     pub fn subsample(self) -> Draws {
         Draws(combine(self.0, Purpose::Subsample as u64))
+    }
+
+    /// The draws without replacement of the rows that a leaf keeps. The key must be that of the tree's root.
+    pub fn leaf_rows(self, node: u64) -> Draws {
+        Draws(combine(combine(self.0, Purpose::LeafRows as u64), node))
     }
 
     /// The Poisson counts of the rows of a tree. Each number `attempt` gives independent counts.

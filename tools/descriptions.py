@@ -303,6 +303,27 @@ estimators_
     path of a sample. They are made when this attribute is first read.
 """
 
+_QUANTILE_FOREST = """
+default_quantiles
+    What `predict` predicts if it is not told: quantiles in [0, 1], or "mean" (None means the same).
+criterion
+    The loss that splits minimise: variance, mean absolute error, or half the mean Poisson deviance.
+max_samples_leaf
+    Largest number of samples that a leaf keeps, drawn at random. A float is a fraction of the
+    number of training samples. None means all: quantile-forest keeps one by default.
+monotonic_cst
+    For each feature 1 if the means of leaves must not fall as the feature grows, -1 if they must
+    not rise, 0 if there is no constraint. Quantiles are not constrained.
+warm_start
+    If True, a further call of `fit` keeps the trees of the forest and adds trees until there are
+    `n_estimators`. It must be to the same data, whose samples the leaves of all trees get.
+oob_score
+    Whether to predict the mean of each training sample by the trees that were not grown on it, and
+    to score these out-of-bag predictions. True: by R2. A callable is called with the true targets
+    and the predicted ones, and returns the score. Samples that every tree was grown on are left
+    out, with a warning. Needs a `bootstrap` other than False.
+"""
+
 _ANY_ESTIMATOR = FEATURES + _ESTIMATOR
 _ANY_FOREST = _ANY_ESTIMATOR + _FOREST
 _ANY_GROWN_FOREST = _ANY_FOREST + _GROWN_FOREST
@@ -311,6 +332,7 @@ TREE_REGRESSOR = _ANY_ESTIMATOR + _TREE + _REGRESSOR
 FOREST_CLASSIFIER = _ANY_GROWN_FOREST + _CLASSIFIER + _FOREST_CLASSIFIER + _CLASS_SAMPLING
 BALANCED_CLASSIFIER = FOREST_CLASSIFIER + _BALANCED
 FOREST_REGRESSOR = _ANY_GROWN_FOREST + _REGRESSOR + _FOREST_REGRESSOR
+QUANTILE_FOREST = FOREST_REGRESSOR + _QUANTILE_FOREST
 ISOLATION_FOREST = _ANY_GROWN_FOREST + _WITHOUT_TARGET + _ISOLATION
 EMBEDDING = _ANY_GROWN_FOREST + _WITHOUT_TARGET + _EMBEDDING
 LAZY_CLASSIFIER = _ANY_FOREST + _LAZY_FOREST + _CLASSIFIER + _FOREST_CLASSIFIER + _CLASS_SAMPLING

@@ -40,6 +40,8 @@ VOCABULARIES = {
     },
     "tree/_extra_tree.py": TREES,
     "tree/_decision_tree.py": TREES,
+    "_explain/uncertainty.py": {"predict_standard_error": QUERY},
+    "ensemble/_forest.py": {"predict": QUERY},
     "ensemble/_forest_trees.py": {"apply": QUERY, "decision_path": QUERY},
     "ensemble/_random_trees_embedding.py": {
         "RandomTreesEmbedding": descriptions.EMBEDDING,
@@ -64,6 +66,12 @@ VOCABULARIES = {
     },
     "ensemble/_balanced_forest.py": {
         "BalancedRandomForestClassifier": descriptions.BALANCED_CLASSIFIER,
+    },
+    "ensemble/_quantile_forests.py": {
+        "RandomForestQuantileRegressor": descriptions.QUANTILE_FOREST,
+        "ExtraTreesQuantileRegressor": descriptions.QUANTILE_FOREST,
+        "predict": QUERY,
+        "quantile_ranks": QUERY,
     },
     "ensemble/_random_forest.py": {
         "RandomForestClassifier": descriptions.FOREST_CLASSIFIER,

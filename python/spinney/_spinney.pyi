@@ -101,6 +101,14 @@ def join_heads(heads: list[tuple[NDArray[np.uint8], ...]]) -> list[NDArray[np.ui
 def list_drawn_rows(
     draws: _Draws, seeds: list[int], n_threads: int = 1
 ) -> list[NDArray[np.uint32]]: ...
+def list_rows_of_leaves(
+    leaves: NDArray[np.int64],
+    trees: tuple[NDArray[np.int64], NDArray[np.uint64]],
+    draws: _Draws,
+    order: NDArray[np.uint32],
+    limit: int | None = None,
+    n_threads: int = 1,
+) -> tuple[Any, ...]: ...
 def list_tree_features(
     seeds: list[int], n_features: int, max_features: int
 ) -> list[NDArray[np.uint32]]: ...
@@ -113,6 +121,22 @@ def predict_folds(
     sample_ids: NDArray[np.uint64] | None,
     is_tree: bool,
 ) -> list[NDArray[np.float64]]: ...
+def predict_leaf_quantiles(
+    leaf_rows: Any,
+    leaves: NDArray[np.int64],
+    counts: NDArray[np.uint8] | None,
+    quantiles: NDArray[np.float64],
+    how: tuple[str, bool, bool],
+    n_threads: int = 1,
+) -> NDArray[np.float64]: ...
+def rank_in_leaves(
+    leaf_rows: Any,
+    leaves: NDArray[np.int64],
+    counts: NDArray[np.uint8] | None,
+    y: NDArray[np.float64],
+    how: tuple[str, bool, bool],
+    n_threads: int = 1,
+) -> NDArray[np.float64]: ...
 def read_columns(
     format_number: int, sections: list[tuple[str, NDArray[np.uint8]]], n_threads: int = 1
 ) -> Columns: ...
@@ -182,6 +206,7 @@ class Forest:
     def compute_feature_importances(self) -> NDArray[np.float64]: ...
     def tree_importances(self, n_threads: int = 1) -> NDArray[np.float64]: ...
     def predict(self, x: Any, n_threads: int = 1) -> NDArray[np.float64]: ...
+    def predict_trees(self, x: Any, n_threads: int = 1) -> NDArray[np.float64]: ...
     def predict_classes(self, x: Any, n_threads: int = 1) -> NDArray[np.uint32]: ...
     def predict_oob(
         self, x: Any, draws: _Draws, n_threads: int = 1

@@ -40,6 +40,23 @@ impl Forest {
         apply(&self.packed(), &self.blocks(x, runtime)?, runtime)
     }
 
+    /// What each tree predicts for each row. Row-major `(n_samples, n_trees, n_values)`.
+    pub fn predict_trees(&self, x: &dyn Matrix, runtime: &Runtime<'_>) -> Result<Vec<f64>> {
+        let (blocks, trees) = (self.blocks(x, runtime)?, self.packed());
+        let per_row = self.n_values() * trees.len();
+        let mut values: Vec<f64> = memory::zeros("the result", blocks.n_samples().saturating_mul(per_row))?;
+        blocks.visit(values.chunks_mut(blocks.len() * per_row), runtime, |reader, rows, values| {
+            let rows: Vec<usize> = rows.collect();
+            let n_values = self.n_values();
+            visit_leaves(&trees, reader, &rows, runtime, |first, at, leaves| {
+                for (leaf, of_row) in leaves.chunks(1).zip(values[first * per_row..].chunks_exact_mut(per_row)) {
+                    trees[at].add_values(leaf, &mut of_row[at * n_values..][..n_values]);
+                }
+            })
+        })?;
+        Ok(values)
+    }
+
     /// The nodes that each row passes in all trees, as a CSR structure `(indptr, indices)`. The
     /// nodes of tree `t` have the numbers from [`n_nodes_ptr`](Self::n_nodes_ptr)`[t]` on.
     pub fn decision_path(&self, x: &dyn Matrix, runtime: &Runtime<'_>) -> Result<(Vec<i64>, Vec<i64>)> {

@@ -257,6 +257,14 @@ impl PyForest {
         table(x.py(), self.run(x, n_threads, 0, Forest::apply)?, self.outline()?.trees.len())
     }
 
+    /// What each tree predicts for each row. Shape (n_samples, n_trees * n_values), float64: tree after tree.
+    #[pyo3(signature = (x, n_threads = 1))]
+    fn predict_trees<'py>(&self, x: &Bound<'py, PyAny>, n_threads: usize) -> PyResult<Array2<'py, f64>> {
+        let values = self.run(x, n_threads, 0, Forest::predict_trees)?;
+        let forest = self.forest(x.py())?;
+        table(x.py(), values, forest.n_values() * forest.len())
+    }
+
     /// The nodes that each row passes: a CSR matrix of ones of shape (n_samples, nodes of all
     /// trees), and where the nodes of each tree begin, (n_trees + 1,) int64.
     #[pyo3(signature = (x, n_threads = 1))]

@@ -14,6 +14,7 @@ mod files;
 mod forest;
 mod isolation;
 mod lazy;
+mod leaf_rows;
 mod neighbours;
 mod run;
 mod sections;
@@ -46,6 +47,8 @@ mod _spinney {
     use super::isolation::{fit_isolation_forest, list_tree_features, list_tree_seeds, mean_path_length};
     #[pymodule_export]
     use super::lazy::PyLazyForest;
+    #[pymodule_export]
+    use super::leaf_rows::{list_rows_of_leaves, predict_leaf_quantiles, rank_in_leaves};
     #[pymodule_export]
     use super::neighbours::share_leaves;
     #[pymodule_export]

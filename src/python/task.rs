@@ -233,13 +233,24 @@ impl Draws<'_> {
         Ok(self.sample_weight.as_ref().map(|weights| weights.as_slice()).transpose()?)
     }
 
-    /// What draws the rows.
-    pub fn sampler(&self, py: Python<'_>) -> PyResult<RowSampler> {
+    /// The weights of the rows as integers.
+    pub fn weights(&self, py: Python<'_>) -> PyResult<Weights> {
         let Self { n_samples, n_outputs, .. } = *self;
         let weights = self.sample_weight()?;
-        let n_steps = n_samples.saturating_mul(8);
         let encode = |runtime: &Runtime<'_>| Weights::encode(weights, n_samples, n_outputs, runtime);
-        let weights = run(py, 1, n_steps, None, encode)?;
+        run(py, 1, n_samples.saturating_mul(8), None, encode)
+    }
+
+    /// Whether weights are chances of draws, and drawn rows weigh as often as they were drawn.
+    pub fn draws_by_weight(&self) -> PyResult<bool> {
+        Ok(self.bootstrap()?.draws_by_weight())
+    }
+
+    /// What draws the rows.
+    pub fn sampler(&self, py: Python<'_>) -> PyResult<RowSampler> {
+        let n_samples = self.n_samples;
+        let n_steps = n_samples.saturating_mul(8);
+        let weights = self.weights(py)?;
         let (bootstrap, ids) = (self.bootstrap()?, self.sample_ids()?);
         run(py, 1, n_steps, None, |_| RowSampler::new(&weights, n_samples, &bootstrap, ids))
     }

@@ -8,7 +8,13 @@ hold is tested in `test_forests.py`.
 import pytest
 from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
 
-from spinney import BalancedRandomForestClassifier, IsolationForest, RandomTreesEmbedding
+from spinney import (
+    BalancedRandomForestClassifier,
+    ExtraTreesQuantileRegressor,
+    IsolationForest,
+    RandomForestQuantileRegressor,
+    RandomTreesEmbedding,
+)
 from spinney.feature_selection import Boruta
 from spinney.impute import MissForestImputer
 from strategies import ESTIMATORS, FORESTS, LAZY_FORESTS
@@ -22,6 +28,8 @@ def instances():
     for forest_class in FORESTS + LAZY_FORESTS:
         yield forest_class(n_estimators=10, random_state=0)
     yield BalancedRandomForestClassifier(n_estimators=10, random_state=0)
+    for forest_class in (RandomForestQuantileRegressor, ExtraTreesQuantileRegressor):
+        yield forest_class(n_estimators=10, bootstrap=False, random_state=0)
     yield IsolationForest(n_estimators=10, random_state=0)
     yield RandomTreesEmbedding(n_estimators=10, random_state=0)
     # So few forests confirm nothing by the level and the percentile that are the default.

@@ -38,6 +38,12 @@ def count_classes(forest, y):
     )
 
 
+def test_conversion():
+    X, y = make_data()
+    forest = BalancedRandomForestClassifier(8, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(forest.to_sklearn().predict(X), forest.predict(X))
+
+
 SHARES = (0.6, 0.3, 0.1)
 
 

@@ -22,7 +22,7 @@ FLOORS = [
     {"tree"},
     {"ensemble"},
     {"feature_selection", "impute"},
-    {"inspection", "model_selection", "plotting"},
+    {"conformal", "inspection", "model_selection", "plotting"},
     {"dask", "ray"},
     {"__init__"},
 ]

@@ -85,6 +85,7 @@ anomalies: object = isolation.fit_predict(X)
 rare: spinney.BalancedRandomForestClassifier = spinney.BalancedRandomForestClassifier(
     sampling_strategy={0: 10}
 )
+quantiles: object = spinney.RandomForestQuantileRegressor(max_samples_leaf=5).fit(X, y)
 codes: object = spinney.RandomTreesEmbedding(max_depth=3).fit_transform(X)
 lengths: object = isolation.path_length(X)
 scored: float = loaded.score(X, y)

@@ -133,7 +133,7 @@ class StoredTrees(ABC):
 
     def _list_stored_attributes(self) -> dict[str, Any]:
         """Return the attributes that are neither parameters nor trees."""
-        others = {"tree_", "forest_", "_estimators", _REQUEST}
+        others = {"tree_", "forest_", "_estimators", "_variances", _REQUEST}
         others.update(self.get_params(deep=False))  # type: ignore[attr-defined]
         attributes = {name: value for name, value in vars(self).items() if name not in others}
         if _REQUEST in vars(self):

@@ -118,6 +118,13 @@ class Draws(NamedTuple):
             return [np.arange(self.n_samples, dtype=dtype) for _ in seeds]
         return [rows.astype(dtype) for rows in list_drawn_rows(self, seeds, n_threads)]
 
+    def mark_unseen(self, seeds: list[int], n_threads: int) -> NDArray[np.uint8]:
+        """Return, of shape (n_samples, n_trees), 1 where a tree has not seen a sample, else 0."""
+        unseen = np.ones((self.n_samples, len(seeds)), dtype=np.uint8)
+        for tree, rows in enumerate(self.list_rows(seeds, n_threads)):
+            unseen[rows, tree] = 0
+        return unseen
+
 
 class Growth(NamedTuple):
     """What an estimator of a tree of a forest needs besides the tree and its seed."""

@@ -21,6 +21,8 @@ _SHARED = (
     "oob_prediction_",
     "oob_score_",
 )
+# What classes are called there that have another name here.
+_NAMES = {"BalancedRandomForestClassifier": "RandomForestClassifier"}
 # Criteria whose trees scikit-learn predicts with when values are missing.
 _CRITERIA_WITH_MISSING = ("gini", "entropy", "log_loss", "squared_error", "friedman_mse", "poisson")
 
@@ -40,7 +42,8 @@ def convert_forest(estimator: Any) -> Any:
     """Return a fitted forest of scikit-learn that predicts as `estimator` does."""
     with_missing = [growth.with_missing for growth in estimator._growths]
     _check_expressible(estimator, np.concatenate(with_missing))
-    converted: Any = getattr(sklearn.ensemble, type(estimator).__name__)()
+    name = type(estimator).__name__
+    converted: Any = getattr(sklearn.ensemble, _NAMES.get(name, name))()
     _set_parameters(converted, estimator)
     _set_attributes(converted, estimator)
     # Each tree is unpacked, converted and dropped.

@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from spinney.ensemble._isolation_forest import IsolationForest
     from spinney.ensemble._lazy import LazyForestClassifier, LazyForestRegressor
     from spinney.ensemble._lazy_base import Exploration
+    from spinney.ensemble._quantile_forests import (
+        ExtraTreesQuantileRegressor,
+        RandomForestQuantileRegressor,
+    )
     from spinney.ensemble._random_forest import RandomForestClassifier, RandomForestRegressor
     from spinney.ensemble._random_trees_embedding import RandomTreesEmbedding
 else:
@@ -23,6 +27,10 @@ else:
             "spinney.ensemble._isolation_forest": ("IsolationForest",),
             "spinney.ensemble._lazy": ("LazyForestClassifier", "LazyForestRegressor"),
             "spinney.ensemble._lazy_base": ("Exploration",),
+            "spinney.ensemble._quantile_forests": (
+                "ExtraTreesQuantileRegressor",
+                "RandomForestQuantileRegressor",
+            ),
             "spinney.ensemble._random_forest": (
                 "RandomForestClassifier",
                 "RandomForestRegressor",
@@ -35,11 +43,13 @@ __all__ = [
     "BalancedRandomForestClassifier",
     "Exploration",
     "ExtraTreesClassifier",
+    "ExtraTreesQuantileRegressor",
     "ExtraTreesRegressor",
     "IsolationForest",
     "LazyForestClassifier",
     "LazyForestRegressor",
     "RandomForestClassifier",
+    "RandomForestQuantileRegressor",
     "RandomForestRegressor",
     "RandomTreesEmbedding",
     "grow_with",

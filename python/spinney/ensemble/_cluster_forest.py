@@ -78,13 +78,15 @@ class ClusterForest(BaseForest):
             return self._list_probabilities(values)
         return self._choose_labels(values) if self._classifies else values[..., 0]
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Any, *args: Any, **options: Any) -> Any:
         """Predict as the local class does; for a collection of the cluster lazily.
 
         Parameters
         ----------
         X : {array-like, sparse matrix, collection} of shape (n_samples, n_features)
             The samples.
+        *args, **options
+            Those of the local class, unless `X` is a collection.
 
         Returns
         -------
@@ -92,8 +94,10 @@ class ClusterForest(BaseForest):
             Class labels, or numbers as float64.
         """
         if self._is_collection(X):
+            if args or options:
+                raise TypeError("A collection of the cluster is predicted without other arguments.")
             return self._apply_lazily("predict", X)
-        return super().predict(X)  # type: ignore[misc]
+        return super().predict(X, *args, **options)  # type: ignore[misc]
 
     # --- Copies ---------------------------------------------------------------------------------
 

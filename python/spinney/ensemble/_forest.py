@@ -21,6 +21,7 @@ from spinney._explain.dependence import PartialDependence
 from spinney._explain.neighbours import ForestNeighbours
 from spinney._explain.oob_importance import OobImportance
 from spinney._explain.shap import ShapValues
+from spinney._explain.uncertainty import StandardErrors
 from spinney._fit.draws import Draws
 from spinney._fit.target import EncodedTarget, make_class_attributes
 from spinney._spinney import Forest
@@ -40,6 +41,7 @@ class BaseForest(
     PartialDependence,
     ForestNeighbours,
     OobImportance,
+    StandardErrors,
 ):
     """Base class of the grown forests."""
 
@@ -95,6 +97,7 @@ class BaseForest(
             self._check_alike(before)
         if n_new > 0:
             self._grow(grow_trees, draws, grown, n_new)
+            self._learn_leaves(X, task.target, draws, settings.n_threads)
         elif not lacks_oob_score:
             # No tree was added: restore the attributes of the earlier fit.
             self.__dict__.clear()
@@ -112,6 +115,9 @@ class BaseForest(
 
     def _list_grown_seeds(self) -> list[int]:
         return self.forest_.seeds if self.warm_start and hasattr(self, "forest_") else []
+
+    def _learn_leaves(self, X: Any, target: EncodedTarget, draws: Draws, n_threads: int) -> None:
+        """Keep what predictions need of the training rows besides the trees, if they do."""
 
     def _check_own_params(self) -> None:
         super()._check_own_params()
@@ -224,6 +230,9 @@ class ForestClassifier(BaggedClassifier, BaseForest):
         codes = self.forest_.predict_classes(X, self._count_threads())
         return self._take_labels(codes[:, 0] if self.n_outputs_ == 1 else codes)
 
+    def _interpret_errors(self, errors: NDArray[np.float64]) -> Any:
+        return self._list_probabilities(errors)
+
     def _make_tree_estimator(self, tree: int, seed: int) -> Any:
         estimator = super()._make_tree_estimator(tree, seed)
         codes = [np.arange(n, dtype=np.float64) for n in np.atleast_1d(self.n_classes_)]
@@ -237,6 +246,54 @@ class ForestRegressor(BaggedRegressor, BaseForest):
     _OOB_ATTRIBUTES: ClassVar[tuple[str, ...]] = ("oob_score_", "oob_prediction_")
 
     oob_prediction_: NDArray[np.float64]
+    # By tree and node, the variance of the targets; made when it is first asked for.
+    _variances: list[NDArray[np.float64]]
+
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """Predict the target of each sample: the mean of what the trees predict.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples. Sparse formats other than CSR are converted to it.
+        return_std : bool, default=False
+            Whether to return the standard deviation of the target as well: by the law of total
+            variance from the variances of the targets in the leaves, and the variance of the means
+            of the trees. It needs `criterion="squared_error"` and one output.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            float64.
+        std : ndarray of shape (n_samples,)
+            If `return_std`.
+        """
+        if not is_bool(return_std):
+            raise TypeError(f"return_std must be a bool. Got {return_std!r} instead.")
+        prediction = super().predict(X)
+        return (prediction, self._predict_std(X)) if return_std else prediction
+
+    def _predict_std(self, X: Any) -> NDArray[np.float64]:
+        if self.criterion != "squared_error" or self.n_outputs_ > 1:
+            raise ValueError(
+                "return_std=True needs criterion='squared_error', by which leaves know the "
+                f"variance of their targets, and one output. Got criterion={self.criterion!r} and "
+                f"{self.n_outputs_} output(s). RandomForestQuantileRegressor predicts quantiles of "
+                "any targets."
+            )
+        rows, n_threads = self._validate_X_predict(X), self._count_threads()
+        if "_variances" not in vars(self):
+            self._variances = [self.forest_.tree(t).impurity for t in range(len(self.forest_))]
+        leaves = self.forest_.apply(rows, n_threads)
+        within = np.zeros(leaves.shape[0])
+        for tree, variances in enumerate(self._variances):
+            within += variances[leaves[:, tree]]
+        between = self.forest_.predict_trees(rows, n_threads).var(axis=1)
+        std: NDArray[np.float64] = np.sqrt(within / len(self.forest_) + between)
+        return std
+
+    def _interpret_errors(self, errors: NDArray[np.float64]) -> Any:
+        return errors[..., 0]
 
     def _set_oob_attributes(
         self, values: NDArray[np.float64], target: EncodedTarget, is_known: NDArray[np.bool_]

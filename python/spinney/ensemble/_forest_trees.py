@@ -236,6 +236,7 @@ class ForestTrees(StoredTrees, FeatureReader):
         growths = [] if grown is None else self._growths
         self._growths = growths + [growth] * len(new)
         self._draws = draws.copy_arrays(keep_weights=False)
+        self.__dict__.pop("_variances", None)
         if grown is None:
             self.__dict__.pop("_estimators", None)
 
@@ -357,8 +358,9 @@ class ForestTrees(StoredTrees, FeatureReader):
 
     def __getstate__(self) -> Any:
         state = super().__getstate__()
-        # A pickle would contain the trees twice: in the forest and in these estimators.
-        return {name: value for name, value in state.items() if name != "_estimators"}
+        # A pickle would contain the trees twice: in the forest, and in what is made of them.
+        made = ("_estimators", "_variances")
+        return {name: value for name, value in state.items() if name not in made}
 
 
 class ImpurityImportances(FeatureReader):

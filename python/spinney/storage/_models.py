@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from spinney._common.formats import check_format, damaged
 from spinney._fit.draws import Draws, Growth, Strata
+from spinney._fit.leaf_rows import LeafRows
 from spinney._fit.tree_samples import TreeSamples
 from spinney._spinney import Forest, frame_model, read_forest, split_model
 from spinney.storage._header import HEADER_FORMAT, decode_part, read_header, write_header
@@ -32,7 +33,7 @@ TREE_SECTIONS = ("shape", "index", "splits", "leaves", "statistics")
 _MAGIC = b"\x89SPINNEY"
 _ALIGNMENT = 64
 _TREE_FORMAT = 1
-_RECORDS = (Draws, Growth, Strata, TreeSamples)
+_RECORDS = (Draws, Growth, LeafRows, Strata, TreeSamples)
 
 
 def write_model(

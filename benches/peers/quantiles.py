@@ -1,0 +1,91 @@
+"""Quantile forests of ours and of quantile-forest.
+
+    python benches/peers/quantiles.py [--quick] [--repeats 3]
+
+One thread. Fits of 100 trees to 15,000 rows of california, with all rows of the leaves and with
+one, and three quantiles of 5,000 other rows and, out of bag, of the training rows. quantile-forest
+is optional: if it is not installed, that is said.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import statistics
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+import spinney
+from common import SHARED_DATA, positive, print_versions, record
+from real import SETS
+
+SEED = 0
+QUANTILES = [0.05, 0.5, 0.95]
+
+
+def seconds(work: Callable[[], object], repeats: int) -> float:
+    """Return the median of some runs."""
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return statistics.median(times)
+
+
+def main() -> None:
+    """Print a line for each piece of work."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--repeats", type=positive, default=3)
+    arguments = parser.parse_args()
+    print_versions()
+    if not (SHARED_DATA / SETS["california"][0]).exists():
+        print("skipped: california is not there")
+        return
+    table = SETS["california"][1]()
+    X, y = np.asarray(table.X, dtype=np.float64), np.asarray(table.y, dtype=np.float64)
+    n_train = 3000 if arguments.quick else 15_000
+    train, query = X[:n_train], X[15_000:20_000]
+    y = y[:n_train]
+    kinds = {"spinney": spinney.RandomForestQuantileRegressor}
+    if importlib.util.find_spec("quantile_forest") is None:
+        print("skipped: quantile-forest is not installed")
+    else:
+        import quantile_forest
+
+        kinds["quantile-forest"] = quantile_forest.RandomForestQuantileRegressor
+    for leaf in (1, 5):
+        for kept in (1, None):
+            forests = {
+                who: kind(min_samples_leaf=leaf, max_samples_leaf=kept, random_state=SEED)
+                for who, kind in kinds.items()
+            }
+            works = {
+                "fit": lambda forest: forest.fit(train, y),
+                "predict": lambda forest: forest.predict(query, QUANTILES),
+                "out of bag": lambda forest: forest.predict(train, QUANTILES, oob_score=True),
+            }
+            for name, work in works.items():
+                times = {
+                    who: seconds(lambda: work(forest), arguments.repeats)  # noqa: B023
+                    for who, forest in forests.items()
+                }
+                ratios = "".join(
+                    f"  {who} {value:8.3f} ({value / times['spinney']:5.1f}x)"
+                    for who, value in times.items()
+                    if who != "spinney"
+                )
+                what = f"leaves of {leaf}, {'all' if kept is None else kept} kept, {name}"
+                print(f"{what:40} spinney {times['spinney']:8.3f}{ratios}")
+                record(what, times)
+    rows = forests["spinney"]._leaf_rows
+    arrays = (rows.rows, rows.counts, rows.firsts, rows.leaves)
+    n_bytes = sum(array.nbytes for array in arrays if array is not None)
+    print(f"rows of leaves: {n_bytes / n_train / 100:.2f} bytes for a row and tree")
+
+
+if __name__ == "__main__":
+    main()

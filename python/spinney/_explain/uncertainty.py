@@ -1,0 +1,136 @@
+"""How sure predictions are: the spread of targets, and the standard error of means."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from spinney._spinney import Forest
+
+if TYPE_CHECKING:
+    from spinney._fit.draws import Draws
+
+# Rows of so many numbers, one for each tree, are held at once.
+_NUMBERS_AT_ONCE = 2**22
+
+
+class StandardErrors(ABC):
+    """Mixin of the grown forests: how far predictions would be others with other training data."""
+
+    forest_: Forest
+    n_outputs_: int
+    _draws: Draws | None
+
+    def predict_standard_error(self, X: Any) -> Any:
+        """Return the standard errors of the means that the forest predicts.
+
+        They say how much the means would vary from one training set to the next (Wager, Hastie and
+        Efron's infinitesimal jackknife, with their correction for the number of trees), and not how
+        much targets vary: for that see `return_std` of regressors, and quantile forests. The forest
+        needs many trees, some times as many as for predictions. Estimates that the correction makes
+        negative are 0.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples. Sparse formats other than CSR are converted to it.
+
+        Returns
+        -------
+        errors : ndarray of shape (n_samples,) or (n_samples, n_outputs) of a regressor; \
+                (n_samples, n_classes), or a list of one such array per output, of a classifier
+            float64. Of classes, those of the shares that `predict_proba` returns.
+
+        Raises
+        ------
+        ValueError
+            If all trees were grown on the same samples (`bootstrap=False`), or if there is one tree
+            alone.
+
+        Notes
+        -----
+        O(training samples * trees**2) once per call, by products of matrices, and O(trees**2) for
+        each sample.
+
+        References
+        ----------
+        S. Wager, T. Hastie, B. Efron, "Confidence intervals for random forests: the jackknife and
+        the infinitesimal jackknife", Journal of Machine Learning Research 15, 2014, equation 7.
+        """
+        check_is_fitted(self)
+        matrix: Any = self._validate_X_predict(X)  # type: ignore[attr-defined]
+        n_threads: int = self._count_threads()  # type: ignore[attr-defined]
+        gram, n_samples, variance = self._multiply_counts(n_threads)
+        n_trees = gram.shape[0]
+        values = self.forest_.predict_trees(matrix, n_threads)
+        values = values.reshape(matrix.shape[0], n_trees, -1)
+        errors = np.empty((values.shape[0], values.shape[2]))
+        step = max(1, _NUMBERS_AT_ONCE // n_trees)
+        for start in range(0, values.shape[0], step):
+            for value in range(values.shape[2]):
+                of_trees = values[start : start + step, :, value]
+                centred = of_trees - of_trees.mean(axis=1, keepdims=True)
+                # t' G t / B^2, less what the trees' own variance adds to it.
+                jackknife = np.einsum("ij,ij->i", centred @ gram, centred)
+                surplus = n_samples * variance * np.einsum("ij,ij->i", centred, centred)
+                found = np.maximum(jackknife - surplus, 0.0)
+                errors[start : start + step, value] = np.sqrt(found) / n_trees
+        split: NDArray[np.float64] = self._split_outputs(errors)  # type: ignore[attr-defined]
+        return self._interpret_errors(split)
+
+    @abstractmethod
+    def _interpret_errors(self, errors: NDArray[np.float64]) -> Any:
+        """Return errors, as `_split_outputs` returns values, in the shape of predictions."""
+
+    def _multiply_counts(self, n_threads: int) -> tuple[NDArray[np.float64], int, float]:
+        """Return the products of the centred counts of draws of each two trees.
+
+        Returns
+        -------
+        gram : ndarray of shape (n_trees, n_trees)
+        n_samples : int
+        variance : float
+            The mean over the samples of the variance of their counts.
+        """
+        n_trees = len(self.forest_)
+        if self._draws is None:
+            raise ValueError("A forest that from_sklearn has made does not know its samples.")
+        if self._draws.scheme == "all" or n_trees < 2:
+            raise ValueError(
+                "Standard errors compare trees that were grown on different samples: set "
+                f"bootstrap=True and several trees. Got {n_trees} tree(s), and "
+                f"{'all' if self._draws.scheme == 'all' else 'drawn'} samples for each."
+            )
+        n_samples = self._draws.n_samples
+        step = max(1, _NUMBERS_AT_ONCE // n_samples)
+        seeds = self.forest_.seeds
+        gram = np.empty((n_trees, n_trees))
+        total, squares = np.zeros(n_samples), 0.0
+        blocks = [seeds[start : start + step] for start in range(0, n_trees, step)]
+        for row, block in enumerate(blocks):
+            counts = self._count_rows(block, n_threads)
+            total += counts.sum(axis=0)
+            squares += float(np.sum(counts**2))
+            own = slice(row * step, row * step + len(block))
+            for column in range(row + 1):
+                other = counts if column == row else self._count_rows(blocks[column], n_threads)
+                others = slice(column * step, column * step + other.shape[0])
+                gram[own, others] = counts @ other.T
+                gram[others, own] = gram[own, others].T
+        mean = total / n_trees
+        # (N - m)(N - m)' from N N', without a copy of N.
+        against = np.concatenate([self._count_rows(block, n_threads) @ mean for block in blocks])
+        centred = gram - against[:, None] - against[None, :] + mean @ mean
+        variance = (squares / n_trees - float(mean @ mean)) / n_samples
+        return centred, n_samples, variance
+
+    def _count_rows(self, seeds: list[int], n_threads: int) -> NDArray[np.float64]:
+        """Return how often trees have drawn each training sample."""
+        assert self._draws is not None
+        rows = self._draws.list_rows(seeds, n_threads)
+        n_samples = self._draws.n_samples
+        return np.stack([np.bincount(of, minlength=n_samples) for of in rows]).astype(np.float64)

@@ -1,0 +1,310 @@
+"""Intervals and sets from forests that are grown for the folds of a cross-validation (CV+)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone, is_classifier
+from sklearn.model_selection import check_cv
+from sklearn.utils import _safe_indexing, indexable
+from sklearn.utils.validation import check_is_fitted
+
+from spinney._fit.params import store_parameters
+from spinney.conformal._intervals import ConformalRegressor, bound_by_residuals, predict_means
+from spinney.conformal._sets import ConformalClassifier
+from spinney.ensemble import RandomForestClassifier, RandomForestRegressor
+from spinney.ensemble._forest import ForestClassifier, ForestRegressor
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+class CrossConformalRegressor(ConformalRegressor):
+    """Intervals by the residuals of a cross-validation (CV+).
+
+    A forest is grown without each fold, and the residuals of the fold are those of this forest. For
+    a new sample, each training sample says where the target may be: around the prediction of the
+    forest that has not seen it, as far as its residual. The interval has the order statistics of
+    these places as bounds. The names are those of MAPIE's class.
+
+    Parameters
+    ----------
+    estimator : forest regressor or None, default=None
+        A forest of `spinney.ensemble`, not fitted. None means `RandomForestRegressor()`.
+    confidence_level : float or list of float, default=0.9
+        How often intervals shall cover.
+    cv : int, cross-validation generator or iterable, default=5
+        How the data are split, as in scikit-learn. Each sample must be in one fold.
+
+    Attributes
+    ----------
+    estimator_ : forest regressor
+        The forest of all samples, by which `predict` predicts.
+    estimators_ : list of forest regressor
+        The forests without each fold.
+    residuals_ : ndarray of shape (n_samples,)
+        The absolute residuals of the training samples.
+    n_features_in_ : int
+        Number of features.
+
+    See Also
+    --------
+    JackknifeAfterBootstrapRegressor : The same from the trees of one forest.
+
+    Notes
+    -----
+    The intervals cover a new target with a probability of at least about ``1 - 2 * alpha``, where
+    `alpha` is ``1 - confidence_level``, whatever the distribution is, and in practice with about
+    ``1 - alpha``. With `groups` and a splitter that keeps groups together, it is a new group's.
+
+    References
+    ----------
+    R. F. Barber, E. J. Candes, A. Ramdas, R. J. Tibshirani, "Predictive inference with the
+    jackknife+", Annals of Statistics 49, 2021.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from spinney.conformal import CrossConformalRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = CrossConformalRegressor(confidence_level=0.9).fit_conformalize(X[:400], y[:400])
+    >>> y_new, intervals = model.predict_interval(X[400:])
+    >>> bool((intervals[:, 0, 0] < intervals[:, 1, 0]).all())
+    True
+    """
+
+    cv: Any
+
+    estimator_: Any
+    estimators_: list[Any]
+    residuals_: NDArray[np.float64]
+
+    def __init__(self, estimator: Any = None, *, confidence_level: Any = 0.9, cv: Any = 5) -> None:
+        store_parameters(locals())
+
+    def fit_conformalize(
+        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
+    ) -> Self:
+        """Grow the forests, and keep the residuals of the folds.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The training samples.
+        y : array-like of shape (n_samples,)
+            The targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights for the forests.
+        groups : array-like of shape (n_samples,), default=None
+            Groups of samples, for a splitter such as `GroupKFold` that keeps them together.
+
+        Returns
+        -------
+        self : object
+        """
+        self._read_levels()
+        forest = self._make_forest(RandomForestRegressor, (ForestRegressor,))
+        whole = clone(forest).fit(X, y, sample_weight=sample_weight)
+        if whole.n_outputs_ > 1:
+            raise ValueError(f"Intervals are of one output. Got {whole.n_outputs_} of them.")
+        targets = np.asarray(y, dtype=np.float64).ravel()
+        folds = Folds(forest, self.cv, X, targets, sample_weight, groups)
+        residuals = np.abs(targets - folds.predict_left_out(X, predict_means))
+        self._check_levels(residuals.shape[0])
+        self.estimator_, self.estimators_ = whole, folds.forests
+        self.residuals_, self._folds = residuals, folds.of_sample
+        self.n_features_in_ = whole.n_features_in_
+        return self
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Predict the target of each sample, by the forest of all training samples.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        return predict_means(self.estimator_, X)
+
+    def _bound(
+        self, X: Any, levels: list[float]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        self._check_levels(self.residuals_.shape[0])
+        means = np.array([predict_means(forest, X) for forest in self.estimators_])
+        return bound_by_residuals(
+            lambda rows: means[:, rows][self._folds], means.shape[1], self.residuals_, levels
+        )
+
+
+class CrossConformalClassifier(ConformalClassifier):
+    """Sets of classes by the probabilities of a cross-validation (CV+).
+
+    A forest is grown without each fold. The score of a training sample says how little its class
+    conforms to the forest that has not seen it. A class is in the set of a new sample unless it
+    conforms less than the classes of most training samples do, each time by the forest that has not
+    seen the training sample. The names are those of MAPIE's class.
+
+    Parameters
+    ----------
+    estimator : forest classifier or None, default=None
+        A forest of `spinney.ensemble`, not fitted. None means `RandomForestClassifier()`.
+    confidence_level : float or list of float, default=0.9
+        How often sets shall have the true class.
+    conformity_score : {"lac", "aps"}, default="lac"
+        "lac": 1 minus the probability of the class; the smallest sets. "aps": the sum of the
+        probabilities down to that of the class; sets that are larger where the forest is less sure.
+    cv : int, cross-validation generator or iterable, default=5
+        How the data are split, as in scikit-learn. Each sample must be in one fold.
+
+    Attributes
+    ----------
+    estimator_ : forest classifier
+        The forest of all samples, by which `predict` predicts.
+    estimators_ : list of forest classifier
+        The forests without each fold.
+    conformity_scores_ : ndarray of shape (n_samples,)
+        The scores of the training samples.
+    classes_ : ndarray of shape (n_classes,)
+        The class labels, sorted.
+    n_features_in_ : int
+        Number of features.
+
+    See Also
+    --------
+    JackknifeAfterBootstrapClassifier : The same from the trees of one forest.
+
+    References
+    ----------
+    Y. Romano, M. Sesia, E. J. Candes, "Classification with valid and adaptive coverage", NeurIPS
+    2020, section 2.4.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from spinney.conformal import CrossConformalClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = CrossConformalClassifier(confidence_level=[0.8, 0.95]).fit_conformalize(X, y)
+    >>> model.predict_set(X)[1].shape
+    (150, 3, 2)
+    """
+
+    cv: Any
+
+    estimators_: list[Any]
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        confidence_level: Any = 0.9,
+        conformity_score: str = "lac",
+        cv: Any = 5,
+    ) -> None:
+        store_parameters(locals())
+
+    def fit_conformalize(
+        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
+    ) -> Self:
+        """Grow the forests, and keep the scores of the folds.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The training samples.
+        y : array-like of shape (n_samples,)
+            The class labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights for the forests.
+        groups : array-like of shape (n_samples,), default=None
+            Groups of samples, for a splitter such as `GroupKFold` that keeps them together.
+
+        Returns
+        -------
+        self : object
+        """
+        self._read_levels()
+        self._check_score()
+        forest = self._make_forest(RandomForestClassifier, (ForestClassifier,))
+        whole = clone(forest).fit(X, y, sample_weight=sample_weight)
+        if whole.n_outputs_ > 1:
+            raise ValueError(f"Sets are of one output. Got {whole.n_outputs_} of them.")
+        labels = np.asarray(y).ravel()
+        folds = Folds(forest, self.cv, X, labels, sample_weight, groups)
+        classes = whole.classes_
+        probabilities = folds.predict_left_out(X, lambda own, rows: _predict(own, rows, classes))
+        scores = self._score_known(probabilities, np.searchsorted(classes, labels))
+        self._check_levels(scores.shape[0])
+        self.estimator_, self.estimators_ = whole, folds.forests
+        self.conformity_scores_, self._folds = scores, folds.of_sample
+        self.n_features_in_ = whole.n_features_in_
+        return self
+
+    def _list_probabilities_without(
+        self, X: Any
+    ) -> tuple[Callable[[slice], NDArray[np.float64]], int]:
+        of_folds = np.array([_predict(own, X, self.classes_) for own in self.estimators_])
+        return lambda rows: of_folds[:, rows][self._folds], of_folds.shape[1]
+
+
+class Folds:
+    """Forests that are grown without each fold of a cross-validation.
+
+    Parameters
+    ----------
+    forest : estimator instance
+        A forest that is not fitted.
+    cv : int, cross-validation generator or iterable
+        Each sample must be in one fold.
+    X, y, sample_weight, groups : array-like or None
+        As in scikit-learn.
+    """
+
+    def __init__(
+        self, forest: Any, cv: Any, X: Any, y: NDArray[Any], sample_weight: Any, groups: Any
+    ) -> None:
+        (X,) = indexable(X)
+        weights = None if sample_weight is None else np.asarray(sample_weight)
+        self.of_sample = np.full(y.shape[0], -1)
+        self.forests: list[Any] = []
+        splitter = check_cv(cv, y, classifier=is_classifier(forest))
+        for fold, (train, test) in enumerate(splitter.split(X, y, groups)):
+            if np.any(self.of_sample[test] >= 0):
+                raise ValueError("cv must have each sample in one fold. Got some in several.")
+            self.of_sample[test] = fold
+            own = clone(forest).fit(
+                _safe_indexing(X, train),
+                y[train],
+                sample_weight=None if weights is None else weights[train],
+            )
+            self.forests.append(own)
+        if np.any(self.of_sample < 0):
+            raise ValueError("cv must have each sample in one fold. Got some in none.")
+
+    def predict_left_out(
+        self, X: Any, predict: Callable[[Any, Any], NDArray[np.float64]]
+    ) -> NDArray[np.float64]:
+        """Return what the forests predict for the samples of their folds."""
+        (X,) = indexable(X)
+        places, parts = [], []
+        for fold, forest in enumerate(self.forests):
+            rows = np.flatnonzero(self.of_sample == fold)
+            places.append(rows)
+            parts.append(predict(forest, _safe_indexing(X, rows)))
+        predictions = np.concatenate(parts)
+        return predictions[np.argsort(np.concatenate(places))]
+
+
+def _predict(forest: Any, X: Any, classes: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the probabilities of all classes, of which a forest may not know some."""
+    known = forest.predict_proba(X)
+    probabilities = np.zeros((known.shape[0], classes.shape[0]))
+    probabilities[:, np.searchsorted(classes, forest.classes_)] = known
+    return probabilities

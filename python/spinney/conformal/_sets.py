@@ -1,0 +1,126 @@
+"""What the classifiers with sets share: scores of classes, and which classes a set has."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from spinney._common.messages import reject_parameter
+from spinney._common.sklearn_base import ClassifierMixin
+from spinney.conformal._levels import Conformal, find_rank
+
+if TYPE_CHECKING:
+    from spinney.ensemble._forest import ForestClassifier
+
+# Numbers of a block of query rows, one for each training sample and class, that are held at once.
+_NUMBERS_AT_ONCE = 2**22
+_SCORES = ("lac", "aps")
+
+
+class ConformalClassifier(ClassifierMixin, Conformal):
+    """Base class of the classifiers that predict sets of classes."""
+
+    conformity_score: Any
+
+    estimator_: ForestClassifier
+    conformity_scores_: NDArray[np.float64]
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The class labels, sorted."""
+        classes: NDArray[Any] = self.estimator_.classes_
+        return classes
+
+    def _check_score(self) -> None:
+        if not isinstance(self.conformity_score, str) or self.conformity_score not in _SCORES:
+            expected = "a str among {'lac', 'aps'}"
+            reject_parameter(
+                type(self).__name__, "conformity_score", self.conformity_score, expected
+            )
+
+    def _score_classes(self, probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return how little each class conforms, given probabilities along the last axis."""
+        if self.conformity_score == "lac":
+            return 1.0 - probabilities
+        order = np.argsort(-probabilities, axis=-1, kind="stable")
+        sums = np.cumsum(np.take_along_axis(probabilities, order, axis=-1), axis=-1)
+        scores = np.empty_like(sums)
+        np.put_along_axis(scores, order, sums, axis=-1)
+        return scores
+
+    def _score_known(
+        self, probabilities: NDArray[np.float64], codes: NDArray[np.intp]
+    ) -> NDArray[np.float64]:
+        """Return the scores of the classes that samples have."""
+        scores = self._score_classes(probabilities)
+        known: NDArray[np.float64] = scores[np.arange(codes.shape[0]), codes]
+        return known
+
+    # --- Predictions ----------------------------------------------------------------------------
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict the class of each sample, by the forest of all training samples.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        return self.estimator_.predict(X)
+
+    def predict_set(self, X: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        """Predict the class of each sample, and a set of classes that has it.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            What `predict` returns.
+        sets : ndarray of bool of shape (n_samples, n_classes, n_levels)
+            Whether the set of a level has a class of `classes_`. A set may be empty: no class
+            conforms.
+        """
+        check_is_fitted(self)
+        levels = self._read_levels()
+        self._check_levels(self.conformity_scores_.shape[0])
+        probabilities, n_samples = self._list_probabilities_without(X)
+        n, n_classes = self.conformity_scores_.shape[0], len(self.classes_)
+        limits = np.array([find_rank(level, n) for level in levels])
+        sets = np.empty((n_samples, n_classes, len(levels)), dtype=bool)
+        step = max(1, _NUMBERS_AT_ONCE // (n * n_classes))
+        for start in range(0, n_samples, step):
+            block = slice(start, min(start + step, n_samples))
+            scores = self._score_classes(probabilities(block))
+            # Rounding must not part scores that are equal.
+            is_less = self.conformity_scores_[:, None, None] < scores - 1e-12
+            n_less = np.count_nonzero(is_less, axis=0)
+            sets[block] = n_less[..., None] < limits
+        return self.predict(X), sets
+
+    @abstractmethod
+    def _list_probabilities_without(
+        self, X: Any
+    ) -> tuple[Callable[[slice], NDArray[np.float64]], int]:
+        """Return probabilities by models that have not seen a training sample.
+
+        Returns
+        -------
+        probabilities : callable
+            Returns them for some query rows, of shape (n_scores, n_rows, n_classes).
+        n_samples : int
+            Number of query rows.
+        """

@@ -1,0 +1,700 @@
+"""Forests that predict quantiles from all training targets in their leaves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from spinney._common.checks import is_bool
+from spinney._common.messages import warn_caller
+from spinney._common.types import (
+    Bootstrap,
+    CategoryOrder,
+    FeatureSampling,
+    HandleUnknown,
+    MaxFeatures,
+    NumberCriterion,
+    RandomState,
+)
+from spinney._data.arrays import to_rows
+from spinney._fit.draws import Draws
+from spinney._fit.leaf_rows import LeafRows, list_leaf_rows
+from spinney._fit.params import store_parameters
+from spinney._fit.target import EncodedTarget
+from spinney._spinney import Forest, predict_leaf_quantiles, rank_in_leaves
+from spinney.ensemble._forest import ForestRegressor
+from spinney.tree import DecisionTreeRegressor, ExtraTreeRegressor
+
+if TYPE_CHECKING:
+    pass
+
+_INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
+_KINDS = ("rank", "weak", "strict", "mean")
+
+
+class QuantileForestRegressor(ForestRegressor):
+    """Base class of the forests that know the training rows of their leaves."""
+
+    default_quantiles: Any
+    max_samples_leaf: Any
+
+    # Quantiles are no means of trees.
+    _shares_folds = False
+    _leaf_rows: LeafRows
+
+    # --- Growth ---------------------------------------------------------------------------------
+
+    def _check_own_params(self) -> None:
+        super()._check_own_params()
+        if isinstance(self.criterion, str) and self.criterion == "quantile":
+            self._reject("criterion", "a str among {'squared_error', 'absolute_error', 'poisson'}")
+        limit = self.max_samples_leaf
+        if is_bool(limit):
+            is_legal = False
+        elif isinstance(limit, Integral):
+            is_legal = int(limit) >= 1
+        else:
+            is_legal = limit is None or (isinstance(limit, Real) and 0.0 < float(limit) <= 1.0)
+        if not is_legal:
+            expected = "an int in the range [1, inf), a float in the range (0.0, 1.0] or None"
+            self._reject("max_samples_leaf", expected)
+        self._read_quantiles(self.default_quantiles)
+
+    def _learn_leaves(self, X: Any, target: EncodedTarget, draws: Draws, n_threads: int) -> None:
+        limit = self.max_samples_leaf
+        if limit is not None:
+            of_all = not isinstance(limit, Integral)
+            limit = math.ceil(float(limit) * draws.n_samples) if of_all else int(limit)
+        leaves = self.forest_.apply(to_rows(X), n_threads)
+        trees = (np.asarray(self.forest_.node_counts, dtype=np.int64), self.forest_.seeds)
+        self._leaf_rows = list_leaf_rows(
+            leaves, trees, draws, target.y.astype(np.float64, copy=False), limit, n_threads
+        )
+
+    def _restore(self, attributes: dict[str, Any], forest: Forest) -> str | None:
+        fault = super()._restore(attributes, forest)
+        rows: Any = getattr(self, "_leaf_rows", None)
+        is_sound = isinstance(rows, LeafRows) and rows.is_sound()
+        return fault if is_sound else "the rows of leaves"
+
+    def _convert_to_sklearn(self) -> NoReturn:
+        raise TypeError(
+            f"scikit-learn has no forests that predict quantiles, as {type(self).__name__} does."
+        )
+
+    # --- Predictions ----------------------------------------------------------------------------
+
+    def predict(
+        self,
+        X: Any,
+        quantiles: Any = None,
+        interpolation: str = "linear",
+        weighted_quantile: bool = True,
+        weighted_leaves: bool = False,
+        aggregate_leaves_first: bool = True,
+        oob_score: bool = False,
+        indices: Any = None,
+        duplicates: Any = None,
+    ) -> NDArray[np.float64]:
+        """Predict quantiles of the target, or its mean.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples. Sparse formats other than CSR are converted to it.
+        quantiles : float, list of float or "mean", default=None
+            The quantiles, in [0, 1]. "mean" is what a forest without quantiles predicts. None means
+            `default_quantiles`.
+        interpolation : {"linear", "lower", "higher", "midpoint", "nearest"}, default="linear"
+            What a quantile between two targets is, as in :func:`numpy.quantile`.
+        weighted_quantile : bool, default=True
+            Without `weighted_leaves` both values mean the same here.
+        weighted_leaves : bool, default=False
+            Whether all leaves weigh the same, as in Meinshausen's paper, so that a sample weighs
+            the less the more there are in its leaf. False: all samples of all leaves weigh the
+            same.
+        aggregate_leaves_first : bool, default=True
+            Whether the samples of the leaves of all trees are put together. False: the mean of the
+            quantiles of the trees.
+        oob_score : bool, default=False
+            Whether `X` are training samples, and each is predicted by the trees that have not seen
+            it. NaN, with a warning, where there are none.
+        indices : array-like of int of shape (n_samples,), default=None
+            With `oob_score`, the rows of the training data that the samples are; -1 for other
+            samples, which no tree has seen. None means all rows in their order.
+        duplicates : list of list of int, default=None
+            With `oob_score`, rows of the training data that are the same sample: a tree that has
+            seen one of them has seen all.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,), (n_samples, n_quantiles) or \
+                (n_samples, n_outputs, n_quantiles)
+            The axes of outputs and of quantiles are left out if they have length 1.
+        """
+        check_is_fitted(self)
+        wanted = self._read_quantiles(self.default_quantiles if quantiles is None else quantiles)
+        how = self._read_pooling(weighted_quantile, weighted_leaves, aggregate_leaves_first)
+        if interpolation not in _INTERPOLATIONS:
+            names = ", ".join(map(repr, _INTERPOLATIONS))
+            raise ValueError(
+                f"interpolation must be one of {names}. Got {interpolation!r} instead."
+            )
+        rows = self._validate_X_predict(X)
+        n_threads = self._count_threads()
+        if wanted is None:
+            return self._predict_means(rows, n_threads, oob_score, indices, duplicates)
+        leaves, counts = self._find_leaves(rows, n_threads, oob_score, indices, duplicates)
+        found = predict_leaf_quantiles(
+            self._leaf_rows, leaves, counts, wanted, (interpolation, *how), n_threads
+        )
+        return self._shape(found.reshape(leaves.shape[0], self.n_outputs_, wanted.shape[0]))
+
+    def quantile_ranks(
+        self,
+        X: Any,
+        y: Any,
+        kind: str = "rank",
+        aggregate_leaves_first: bool = True,
+        oob_score: bool = False,
+        indices: Any = None,
+        duplicates: Any = None,
+    ) -> NDArray[np.float64]:
+        """Return which share of the predicted distribution lies below targets.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples. Sparse formats other than CSR are converted to it.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets.
+        kind : {"rank", "weak", "strict", "mean"}, default="rank"
+            How equal targets count, as in :func:`scipy.stats.percentileofscore`.
+        aggregate_leaves_first : bool, default=True
+        oob_score : bool, default=False
+        indices : array-like of int, default=None
+        duplicates : list of list of int, default=None
+            As in `predict`.
+
+        Returns
+        -------
+        ranks : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            In [0, 1].
+        """
+        check_is_fitted(self)
+        if kind not in _KINDS:
+            names = ", ".join(map(repr, _KINDS))
+            raise ValueError(f"kind must be one of {names}. Got {kind!r} instead.")
+        rows = self._validate_X_predict(X)
+        n_threads = self._count_threads()
+        targets = np.asarray(y, dtype=np.float64)
+        targets = np.ascontiguousarray(targets.reshape(-1, 1) if targets.ndim == 1 else targets)
+        if targets.shape != (rows.shape[0], self.n_outputs_):
+            raise ValueError(
+                f"y must have a target for each of {rows.shape[0]} samples and {self.n_outputs_} "
+                f"outputs. Got shape {np.shape(y)} instead."
+            )
+        how = self._read_pooling(True, False, aggregate_leaves_first)
+        leaves, counts = self._find_leaves(rows, n_threads, oob_score, indices, duplicates)
+        ranks = rank_in_leaves(self._leaf_rows, leaves, counts, targets, (kind, *how), n_threads)
+        return ranks[:, 0] if self.n_outputs_ == 1 else ranks
+
+    def _read_quantiles(self, quantiles: Any) -> NDArray[np.float64] | None:
+        """Return quantiles; None for the mean."""
+        if quantiles is None or (isinstance(quantiles, str) and quantiles == "mean"):
+            return None
+        given = [quantiles] if np.ndim(quantiles) == 0 else list(quantiles)
+        for quantile in given:
+            is_number = isinstance(quantile, Real) and not is_bool(quantile)
+            if not (is_number and 0.0 <= float(quantile) <= 1.0):
+                raise ValueError(f"Quantiles must be in the range [0, 1], got {quantile!r}.")
+        if not given:
+            raise ValueError("Quantiles must be one number or more, or 'mean'. Got none.")
+        return np.array(given, dtype=np.float64)
+
+    def _read_pooling(self, weighted: Any, leaves: Any, first: Any) -> tuple[bool, bool]:
+        """Return whether leaves weigh the same, and whether each is asked alone."""
+        names = ("weighted_quantile", "weighted_leaves", "aggregate_leaves_first")
+        for name, value in zip(names, (weighted, leaves, first), strict=True):
+            if not is_bool(value):
+                raise TypeError(f"{name} must be a bool. Got {value!r} instead.")
+        return bool(weighted and leaves), not first
+
+    def _predict_means(
+        self, X: Any, n_threads: int, oob_score: bool, indices: Any, duplicates: Any
+    ) -> NDArray[np.float64]:
+        if not oob_score:
+            return self._split_outputs(self.forest_.predict(X, n_threads))[..., 0]
+        if indices is not None or duplicates is not None:
+            raise ValueError(
+                "Means out of bag are those of all training samples: without indices and "
+                "duplicates."
+            )
+        values, n_trees = self.forest_.predict_oob(X, self._get_draws(X.shape[0]), n_threads)
+        values[n_trees == 0] = np.nan
+        self._warn_of_seen(int(np.count_nonzero(n_trees == 0)))
+        return self._split_outputs(values)[..., 0]
+
+    def _shape(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return values without the axes of one quantile and of one output."""
+        if values.shape[2] == 1:
+            values = values[:, :, 0]
+        return values[:, 0] if values.shape[1] == 1 else values
+
+    # --- Out of bag -----------------------------------------------------------------------------
+
+    def _find_leaves(
+        self, X: Any, n_threads: int, oob_score: bool, indices: Any, duplicates: Any
+    ) -> tuple[NDArray[np.int64], NDArray[np.uint8] | None]:
+        """Return the leaves of samples, and which trees count; None for all."""
+        leaves = self.forest_.apply(X, n_threads)
+        if not oob_score:
+            if indices is not None or duplicates is not None:
+                raise ValueError("indices and duplicates are for oob_score=True.")
+            return leaves, None
+        n_samples = self._leaf_rows.values.shape[1]
+        if indices is None:
+            draws = self._get_draws(leaves.shape[0])
+            rows = np.arange(n_samples)
+        else:
+            draws = self._get_draws(n_samples)
+            rows = np.asarray(indices)
+            is_int = rows.dtype.kind in "iu" or rows.size == 0
+            if not is_int or rows.shape != (leaves.shape[0],):
+                raise ValueError(
+                    f"indices must be an int for each of {leaves.shape[0]} samples. "
+                    f"Got shape {rows.shape} of type {rows.dtype}."
+                )
+            if rows.size and not -1 <= rows.min() <= rows.max() < n_samples:
+                raise ValueError(f"indices must be -1 or rows below {n_samples}.")
+        unseen = draws.mark_unseen(self.forest_.seeds, n_threads)
+        for group in () if duplicates is None else duplicates:
+            unseen[list(group)] = unseen[list(group)].min(axis=0)
+        counts = np.ascontiguousarray(unseen[rows])
+        counts[rows < 0] = 1
+        self._warn_of_seen(int(np.count_nonzero(~counts.any(axis=1))))
+        return leaves, counts
+
+    def _get_draws(self, n_samples: int) -> Draws:
+        """Return how the trees have drawn samples."""
+        if not self.bootstrap:
+            raise ValueError("Out-of-bag estimation only available if bootstrap=True.")
+        assert self._draws is not None
+        if n_samples != self._draws.n_samples:
+            raise ValueError(
+                f"oob_score=True needs the {self._draws.n_samples} training samples, or indices. "
+                f"Got {n_samples} samples."
+            )
+        return self._draws
+
+    def _warn_of_seen(self, n_seen: int) -> None:
+        if n_seen > 0:
+            warn_caller(
+                f"Some inputs do not have OOB scores: all trees were grown on {n_seen} samples, "
+                "whose predictions are NaN. This probably means too few trees were used to compute "
+                "any reliable OOB estimates."
+            )
+
+
+class RandomForestQuantileRegressor(QuantileForestRegressor):
+    """A random forest that predicts quantiles of the target, from all samples in its leaves.
+
+    Trees are those of `RandomForestRegressor`. A quantile is one of the training targets that lie
+    in the leaves of a sample, over all trees (Meinshausen's quantile regression forest). The names
+    are those of quantile-forest's class, but leaves keep all of their samples by default, in three
+    to four bytes for a sample and tree. Sparse matrices, missing values, categories, weights and
+    several outputs are taken. Predictions are the same, bit for bit, whatever the number of threads
+    and the storage of `X` is.
+
+    Parameters
+    ----------
+    n_estimators : int, default=100
+        Number of trees.
+    default_quantiles : float, list of float, "mean" or None, default=0.5
+        What `predict` predicts if it is not told: quantiles in [0, 1], or "mean" (None means the
+        same).
+    criterion : {"squared_error", "absolute_error", "poisson"}, default="squared_error"
+        The loss that splits minimise: variance, mean absolute error, or half the mean Poisson
+        deviance.
+    max_depth : int, default=None
+        Largest depth of a leaf. None means no limit.
+    min_samples_split : int or float, default=2
+        A node with fewer samples becomes a leaf. A float is a fraction of the number of training
+        samples.
+    min_samples_leaf : int or float, default=1
+        Each child of a split must have at least this many samples. A float is a fraction of the
+        number of training samples.
+    max_samples_leaf : int, float or None, default=None
+        Largest number of samples that a leaf keeps, drawn at random. A float is a fraction of the
+        number of training samples. None means all: quantile-forest keeps one by default.
+    min_weight_fraction_leaf : float, default=0.0
+        Each child of a split must have at least this fraction of the total sample weight.
+    max_features : int, float, {"sqrt", "log2"} or None, default=1.0
+        Number of features that each node draws as candidates for its split. A float is a fraction
+        of all features, "sqrt" and "log2" are functions of their number, and None means all.
+        Features that are constant in the node count as drawn, unless `feature_sampling="active"`.
+        If all drawn features are constant, the node goes on drawing until it finds one that is not.
+    max_leaf_nodes : int, default=None
+        Largest number of leaves of a tree. The tree is then grown best first: the next node to be
+        split is the one whose split reduces the impurity of the tree most. None means no limit.
+    min_impurity_decrease : float, default=0.0
+        A node is split only if the split reduces the impurity by at least this much. The reduction
+        is multiplied by the node's fraction of the total sample weight.
+    bootstrap : bool or "poisson", default=True
+        The samples that each tree is grown on. True: drawn ones. False: all samples. "poisson": all
+        samples, the weight of each multiplied by a random count with mean 1 from a Poisson
+        distribution. That count is determined by the id of the sample (see `fit`), the number of
+        the tree and `random_state`.
+    oob_score : bool or callable, default=False
+        Whether to predict the mean of each training sample by the trees that were not grown on it,
+        and to score these out-of-bag predictions. True: by R2. A callable is called with the true
+        targets and the predicted ones, and returns the score. Samples that every tree was grown on
+        are left out, with a warning. Needs a `bootstrap` other than False.
+    n_jobs : int, default=None
+        Number of threads for `fit` and for predictions. None means 1 unless
+        `joblib.parallel_config` sets another number, and -1 means all processors. Results do not
+        depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Seed of everything that is random: the features that nodes draw, the order that decides
+        between equally good splits, random thresholds, and the samples of the trees of a forest. An
+        int, which may be as large as 2**64 - 1, makes results repeatable.
+    verbose : int, default=0
+        Whether to report on stderr how many trees are grown. 0: no report. 1: a progress bar if
+        tqdm is installed, otherwise at most one line per second. 2 or more: a line at every update.
+    warm_start : bool, default=False
+        If True, a further call of `fit` keeps the trees of the forest and adds trees until there
+        are `n_estimators`. It must be to the same data, whose samples the leaves of all trees get.
+    ccp_alpha : float, default=0.0
+        Price of a leaf in minimal cost-complexity pruning. A grown tree is cut back to the subtree
+        with the lowest sum of impurity and prices of leaves. 0.0 means no pruning.
+    max_samples : int or float, default=None
+        Number of draws per tree with `bootstrap=True`. None means as many as there are samples. A
+        float is a fraction of the total sample weight and may exceed 1.0. With `replace=False` it
+        is a fraction of the number of samples with a positive weight.
+    monotonic_cst : array-like of int of shape (n_features,), default=None
+        For each feature 1 if the means of leaves must not fall as the feature grows, -1 if they
+        must not rise, 0 if there is no constraint. Quantiles are not constrained.
+    feature_sampling : {"all", "active"}, default="all"
+        The features among which a node draws `max_features`: "all" of them, or only the "active"
+        ones, which are not constant in the node. If a node has fewer active features than it draws,
+        it uses all of them.
+    replace : bool, default=True
+        Whether `bootstrap=True` draws with replacement. If False, no sample is drawn twice, drawn
+        samples keep their weights, and `max_samples` must not exceed the number of samples with a
+        positive weight.
+    categorical_features : None, "from_dtype" or array-like of bool, int or str, default=None
+        Which features are categorical. None: no feature. "from_dtype": the columns of a data frame
+        that have a categorical dtype. Otherwise a boolean mask, or the indices or names of the
+        categorical features. A categorical column may have any number of distinct values, of any
+        type that can be sorted, such as strings. A split sends a set of categories to one child.
+        Categories that do not occur in the node, or did not occur in `fit`, go to the child with
+        the larger weight.
+    min_samples_category : int, default=1
+        In each node, all categories of a feature that have fewer samples than this are treated as
+        one category. Missing values are a category here: if they are fewer, they go where the other
+        rare categories go.
+    category_order : {"auto", "node", "tree"}, default="auto"
+        By which samples the categories of a feature are put in order, of which a split is a cut.
+        "node": in each node by the samples of the node. "tree": once per tree, which keeps splits
+        from following chance: by the samples that the tree is not grown on, or, if it is grown on
+        all, by a random half of them. `min_samples_category` has no effect on such features. If
+        this order does not correlate with the targets of the other samples, the tree does without a
+        feature of more than 32 categories. "auto": "tree" for features of more than 10 categories,
+        unless `min_samples_category` is above 1; otherwise "node". Random thresholds need no order.
+    handle_unknown : {"ignore", "error"}, default="ignore"
+        What predictions do with categories that did not occur in `fit`. "ignore": splits send them
+        to the child with the larger weight, and a warning names the features of which no category
+        is known, perhaps because their type has changed. "error": they raise ValueError. Missing
+        values are no unknown categories.
+
+    Attributes
+    ----------
+    estimator_ : DecisionTreeRegressor
+        The kind of tree that the forest consists of, not fitted.
+    estimators_ : list of DecisionTreeRegressor
+        The trees as estimators that share the memory of the forest. They are made when this
+        attribute is first read.
+    estimators_samples_ : list of ndarray
+        For each tree, the sorted indices of the samples it was grown on. They are drawn again when
+        this attribute is read.
+    feature_importances_ : ndarray of shape (n_features,)
+        Mean over the trees of the total decrease of impurity by the splits on each feature,
+        normalised to a sum of 1.
+    forest_ : Forest
+        The compiled forest.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    expected_value_ : float, or ndarray of shape (n_outputs,)
+        The prediction if nothing is known of a sample: with the contributions of `shap_values` it
+        adds up to the prediction.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features seen in `fit`. Exists only if `X` has names that are all strings.
+    is_categorical_ : ndarray of bool of shape (n_features_in_,), or None
+        Which features are categorical. None if no feature is.
+    categories_ : list of ndarray and None, or None
+        For each categorical feature, its distinct values in `fit`: sorted, except that 0 comes
+        first. The index of a value is the code that stands for it in the compiled trees. The entry
+        of a numeric feature is None. None if no feature is categorical.
+    n_outputs_ : int
+        Number of outputs (columns of `y`).
+    oob_score_ : float
+        Out-of-bag score of the samples that some tree was not grown on; NaN if there are none.
+        Exists only if `oob_score` is not False.
+    oob_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        Out-of-bag predictions of the training samples, NaN for samples that every tree was grown
+        on. Exists only if `oob_score` is not False.
+
+    See Also
+    --------
+    RandomForestRegressor : With `criterion="quantile"` trees are grown for one quantile.
+
+    Notes
+    -----
+    A prediction takes O(samples in the leaves) for each sample, however many training samples there
+    are.
+
+    References
+    ----------
+    N. Meinshausen, "Quantile Regression Forests", Journal of Machine Learning Research 7, 2006.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from spinney import RandomForestQuantileRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> forest = RandomForestQuantileRegressor(min_samples_leaf=5, random_state=0).fit(X, y)
+    >>> low, median, high = forest.predict(X[:1], quantiles=[0.05, 0.5, 0.95])[0]
+    >>> bool(low < median < high)
+    True
+    """
+
+    _splitter: ClassVar[str] = "best"
+    _tree_class: ClassVar[type[DecisionTreeRegressor]] = DecisionTreeRegressor
+
+    def __init__(
+        self,
+        n_estimators: int = 100,
+        *,
+        default_quantiles: Any = 0.5,
+        criterion: NumberCriterion = "squared_error",
+        max_depth: int | None = None,
+        min_samples_split: float = 2,
+        min_samples_leaf: float = 1,
+        max_samples_leaf: float | None = None,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: MaxFeatures = 1.0,
+        max_leaf_nodes: int | None = None,
+        min_impurity_decrease: float = 0.0,
+        bootstrap: Bootstrap = True,
+        oob_score: bool | Callable[..., Any] = False,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        verbose: int = 0,
+        warm_start: bool = False,
+        ccp_alpha: float = 0.0,
+        max_samples: float | None = None,
+        monotonic_cst: Any = None,
+        feature_sampling: FeatureSampling = "all",
+        replace: bool = True,
+        categorical_features: Any = None,
+        min_samples_category: int = 1,
+        category_order: CategoryOrder = "auto",
+        handle_unknown: HandleUnknown = "ignore",
+    ) -> None:
+        store_parameters(locals())
+
+
+class ExtraTreesQuantileRegressor(QuantileForestRegressor):
+    """Extremely randomized trees that predict quantiles, from all samples in their leaves.
+
+    As `RandomForestQuantileRegressor`, with the trees of `ExtraTreesRegressor`.
+
+    Parameters
+    ----------
+    n_estimators : int, default=100
+        Number of trees.
+    default_quantiles : float, list of float, "mean" or None, default=0.5
+        What `predict` predicts if it is not told: quantiles in [0, 1], or "mean" (None means the
+        same).
+    criterion : {"squared_error", "absolute_error", "poisson"}, default="squared_error"
+        The loss that splits minimise: variance, mean absolute error, or half the mean Poisson
+        deviance.
+    max_depth : int, default=None
+        Largest depth of a leaf. None means no limit.
+    min_samples_split : int or float, default=2
+        A node with fewer samples becomes a leaf. A float is a fraction of the number of training
+        samples.
+    min_samples_leaf : int or float, default=1
+        Each child of a split must have at least this many samples. A float is a fraction of the
+        number of training samples.
+    max_samples_leaf : int, float or None, default=None
+        Largest number of samples that a leaf keeps, drawn at random. A float is a fraction of the
+        number of training samples. None means all: quantile-forest keeps one by default.
+    min_weight_fraction_leaf : float, default=0.0
+        Each child of a split must have at least this fraction of the total sample weight.
+    max_features : int, float, {"sqrt", "log2"} or None, default=1.0
+        Number of features that each node draws as candidates for its split. A float is a fraction
+        of all features, "sqrt" and "log2" are functions of their number, and None means all.
+        Features that are constant in the node count as drawn, unless `feature_sampling="active"`.
+        If all drawn features are constant, the node goes on drawing until it finds one that is not.
+    max_leaf_nodes : int, default=None
+        Largest number of leaves of a tree. The tree is then grown best first: the next node to be
+        split is the one whose split reduces the impurity of the tree most. None means no limit.
+    min_impurity_decrease : float, default=0.0
+        A node is split only if the split reduces the impurity by at least this much. The reduction
+        is multiplied by the node's fraction of the total sample weight.
+    bootstrap : bool or "poisson", default=False
+        The samples that each tree is grown on. True: drawn ones. False: all samples. "poisson": all
+        samples, the weight of each multiplied by a random count with mean 1 from a Poisson
+        distribution. That count is determined by the id of the sample (see `fit`), the number of
+        the tree and `random_state`.
+    oob_score : bool or callable, default=False
+        Whether to predict the mean of each training sample by the trees that were not grown on it,
+        and to score these out-of-bag predictions. True: by R2. A callable is called with the true
+        targets and the predicted ones, and returns the score. Samples that every tree was grown on
+        are left out, with a warning. Needs a `bootstrap` other than False.
+    n_jobs : int, default=None
+        Number of threads for `fit` and for predictions. None means 1 unless
+        `joblib.parallel_config` sets another number, and -1 means all processors. Results do not
+        depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Seed of everything that is random: the features that nodes draw, the order that decides
+        between equally good splits, random thresholds, and the samples of the trees of a forest. An
+        int, which may be as large as 2**64 - 1, makes results repeatable.
+    verbose : int, default=0
+        Whether to report on stderr how many trees are grown. 0: no report. 1: a progress bar if
+        tqdm is installed, otherwise at most one line per second. 2 or more: a line at every update.
+    warm_start : bool, default=False
+        If True, a further call of `fit` keeps the trees of the forest and adds trees until there
+        are `n_estimators`. It must be to the same data, whose samples the leaves of all trees get.
+    ccp_alpha : float, default=0.0
+        Price of a leaf in minimal cost-complexity pruning. A grown tree is cut back to the subtree
+        with the lowest sum of impurity and prices of leaves. 0.0 means no pruning.
+    max_samples : int or float, default=None
+        Number of draws per tree with `bootstrap=True`. None means as many as there are samples. A
+        float is a fraction of the total sample weight and may exceed 1.0. With `replace=False` it
+        is a fraction of the number of samples with a positive weight.
+    monotonic_cst : array-like of int of shape (n_features,), default=None
+        For each feature 1 if the means of leaves must not fall as the feature grows, -1 if they
+        must not rise, 0 if there is no constraint. Quantiles are not constrained.
+    feature_sampling : {"all", "active"}, default="all"
+        The features among which a node draws `max_features`: "all" of them, or only the "active"
+        ones, which are not constant in the node. If a node has fewer active features than it draws,
+        it uses all of them.
+    replace : bool, default=True
+        Whether `bootstrap=True` draws with replacement. If False, no sample is drawn twice, drawn
+        samples keep their weights, and `max_samples` must not exceed the number of samples with a
+        positive weight.
+    categorical_features : None, "from_dtype" or array-like of bool, int or str, default=None
+        Which features are categorical. None: no feature. "from_dtype": the columns of a data frame
+        that have a categorical dtype. Otherwise a boolean mask, or the indices or names of the
+        categorical features. A categorical column may have any number of distinct values, of any
+        type that can be sorted, such as strings. A split sends a set of categories to one child.
+        Categories that do not occur in the node, or did not occur in `fit`, go to the child with
+        the larger weight.
+    min_samples_category : int, default=1
+        In each node, all categories of a feature that have fewer samples than this are treated as
+        one category. Missing values are a category here: if they are fewer, they go where the other
+        rare categories go.
+    handle_unknown : {"ignore", "error"}, default="ignore"
+        What predictions do with categories that did not occur in `fit`. "ignore": splits send them
+        to the child with the larger weight, and a warning names the features of which no category
+        is known, perhaps because their type has changed. "error": they raise ValueError. Missing
+        values are no unknown categories.
+
+    Attributes
+    ----------
+    estimator_ : ExtraTreeRegressor
+        The kind of tree that the forest consists of, not fitted.
+    estimators_ : list of ExtraTreeRegressor
+        The trees as estimators that share the memory of the forest. They are made when this
+        attribute is first read.
+    estimators_samples_ : list of ndarray
+        For each tree, the sorted indices of the samples it was grown on. They are drawn again when
+        this attribute is read.
+    feature_importances_ : ndarray of shape (n_features,)
+        Mean over the trees of the total decrease of impurity by the splits on each feature,
+        normalised to a sum of 1.
+    forest_ : Forest
+        The compiled forest.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    expected_value_ : float, or ndarray of shape (n_outputs,)
+        The prediction if nothing is known of a sample: with the contributions of `shap_values` it
+        adds up to the prediction.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features seen in `fit`. Exists only if `X` has names that are all strings.
+    is_categorical_ : ndarray of bool of shape (n_features_in_,), or None
+        Which features are categorical. None if no feature is.
+    categories_ : list of ndarray and None, or None
+        For each categorical feature, its distinct values in `fit`: sorted, except that 0 comes
+        first. The index of a value is the code that stands for it in the compiled trees. The entry
+        of a numeric feature is None. None if no feature is categorical.
+    n_outputs_ : int
+        Number of outputs (columns of `y`).
+    oob_score_ : float
+        Out-of-bag score of the samples that some tree was not grown on; NaN if there are none.
+        Exists only if `oob_score` is not False.
+    oob_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        Out-of-bag predictions of the training samples, NaN for samples that every tree was grown
+        on. Exists only if `oob_score` is not False.
+
+    See Also
+    --------
+    RandomForestQuantileRegressor : The same with the best thresholds.
+
+    References
+    ----------
+    N. Meinshausen, "Quantile Regression Forests", Journal of Machine Learning Research 7, 2006.
+
+    P. Geurts, D. Ernst, L. Wehenkel, "Extremely randomized trees", Machine Learning 63, 2006.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from spinney import ExtraTreesQuantileRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> forest = ExtraTreesQuantileRegressor(min_samples_leaf=5, random_state=0).fit(X, y)
+    >>> forest.predict(X, quantiles=[0.1, 0.9]).shape
+    (442, 2)
+    """
+
+    _splitter: ClassVar[str] = "random"
+    _tree_class: ClassVar[type[ExtraTreeRegressor]] = ExtraTreeRegressor
+
+    def __init__(
+        self,
+        n_estimators: int = 100,
+        *,
+        default_quantiles: Any = 0.5,
+        criterion: NumberCriterion = "squared_error",
+        max_depth: int | None = None,
+        min_samples_split: float = 2,
+        min_samples_leaf: float = 1,
+        max_samples_leaf: float | None = None,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: MaxFeatures = 1.0,
+        max_leaf_nodes: int | None = None,
+        min_impurity_decrease: float = 0.0,
+        bootstrap: Bootstrap = False,
+        oob_score: bool | Callable[..., Any] = False,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        verbose: int = 0,
+        warm_start: bool = False,
+        ccp_alpha: float = 0.0,
+        max_samples: float | None = None,
+        monotonic_cst: Any = None,
+        feature_sampling: FeatureSampling = "all",
+        replace: bool = True,
+        categorical_features: Any = None,
+        min_samples_category: int = 1,
+        handle_unknown: HandleUnknown = "ignore",
+    ) -> None:
+        store_parameters(locals())

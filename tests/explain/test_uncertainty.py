@@ -1,0 +1,158 @@
+"""Standard errors and spreads against loops over samples and trees."""
+
+import pickle
+
+import numpy as np
+import pytest
+import sklearn.ensemble
+from scipy import sparse
+from sklearn.datasets import load_diabetes, load_iris
+
+import spinney
+from spinney import (
+    Dataset,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestQuantileRegressor,
+    RandomForestRegressor,
+)
+from spinney._explain import uncertainty
+
+X, Y = load_diabetes(return_X_y=True)
+TRAIN, QUERY = slice(0, 150), slice(150, 190)
+
+
+def jackknife(forest, values):
+    """Return the standard errors by the sums of the paper, of shape (n_query,).
+
+    `values` are what the trees predict, of shape (n_query, n_trees).
+    """
+    n_trees = values.shape[1]
+    n_samples = len(X[TRAIN]) if forest.n_features_in_ == X.shape[1] else 150
+    counts = np.array(
+        [np.bincount(rows, minlength=n_samples) for rows in forest.estimators_samples_]
+    )
+    variance = counts.var(axis=0).mean()
+    errors = []
+    for of_trees in values:
+        centred = of_trees - of_trees.mean()
+        total = 0.0
+        for row in range(n_samples):
+            own = counts[:, row]
+            total += (np.sum((own - own.mean()) * centred) / n_trees) ** 2
+        total -= n_samples * variance * np.sum(centred**2) / n_trees**2
+        errors.append(np.sqrt(max(total, 0.0)))
+    return np.array(errors)
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {},
+        {"max_samples": 60},
+        {"replace": False, "max_samples": 80},
+        {"bootstrap": "poisson"},
+    ],
+)
+def test_errors_are_those_of_the_infinitesimal_jackknife(params):
+    forest = RandomForestRegressor(60, min_samples_leaf=3, random_state=0, **params)
+    forest.fit(X[TRAIN], Y[TRAIN])
+    found = forest.predict_standard_error(X[QUERY])
+    values = np.column_stack([tree.predict(X[QUERY]) for tree in forest.estimators_])
+    np.testing.assert_allclose(found, jackknife(forest, values), rtol=1e-7, atol=1e-7)
+    assert np.count_nonzero(found) > 10
+
+
+def test_errors_of_several_outputs_and_of_shares():
+    both = np.column_stack([Y, -2 * Y + X[:, 0]])
+    forest = RandomForestRegressor(60, min_samples_leaf=3, random_state=0)
+    forest.fit(X[TRAIN], both[TRAIN])
+    found = forest.predict_standard_error(X[QUERY])
+    assert found.shape == (40, 2)
+    for output in range(2):
+        trees = [tree.predict(X[QUERY])[:, output] for tree in forest.estimators_]
+        expected = jackknife(forest, np.column_stack(trees))
+        np.testing.assert_allclose(found[:, output], expected, rtol=1e-7, atol=1e-6)
+    flowers, kinds = load_iris(return_X_y=True)
+    classifier = RandomForestClassifier(50, random_state=0).fit(flowers, kinds)
+    found = classifier.predict_standard_error(flowers[::10])
+    assert found.shape == (15, 3)
+    for kind in range(3):
+        trees = [tree.predict_proba(flowers[::10])[:, kind] for tree in classifier.estimators_]
+        expected = jackknife(classifier, np.column_stack(trees))
+        np.testing.assert_allclose(found[:, kind], expected, rtol=1e-7, atol=1e-7)
+    several = RandomForestClassifier(20, random_state=0)
+    several.fit(flowers, np.column_stack([kinds, kinds > 0]))
+    errors = several.predict_standard_error(flowers)
+    assert [of_output.shape for of_output in errors] == [(150, 3), (150, 2)]
+
+
+def test_blocks_and_storage_do_not_matter(monkeypatch):
+    forest = RandomForestRegressor(30, random_state=0).fit(X[TRAIN], Y[TRAIN])
+    expected = forest.predict_standard_error(X[QUERY])
+    for query in (sparse.csr_matrix(X[QUERY]), Dataset(X[QUERY])):
+        np.testing.assert_array_equal(forest.predict_standard_error(query), expected)
+    monkeypatch.setattr(uncertainty, "_NUMBERS_AT_ONCE", 1000)
+    found = forest.predict_standard_error(X[QUERY])
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+
+
+def test_standard_errors_need_trees_of_different_samples():
+    forest = ExtraTreesRegressor(5, random_state=0).fit(X, Y)
+    with pytest.raises(ValueError, match=r"bootstrap=True and several trees. Got 5 tree\(s\)"):
+        forest.predict_standard_error(X)
+    with pytest.raises(ValueError, match=r"Got 1 tree\(s\)"):
+        RandomForestRegressor(1, random_state=0).fit(X, Y).predict_standard_error(X)
+    model = sklearn.ensemble.RandomForestRegressor(3, random_state=0).fit(X, Y)
+    with pytest.raises(ValueError, match="does not know its samples"):
+        spinney.from_sklearn(model).predict_standard_error(X)
+
+
+@pytest.mark.parametrize("kind", [RandomForestRegressor, ExtraTreesRegressor])
+@pytest.mark.parametrize("bootstrap", [True, False])
+def test_spreads_are_those_of_the_law_of_total_variance(kind, bootstrap):
+    forest = kind(12, min_samples_leaf=4, bootstrap=bootstrap, random_state=0)
+    forest.fit(X[TRAIN], Y[TRAIN])
+    mean, std = forest.predict(X[QUERY], return_std=True)
+    np.testing.assert_array_equal(mean, forest.predict(X[QUERY]))
+    leaves, of_train = forest.apply(X[QUERY]), forest.apply(X[TRAIN])
+    for row in range(5):
+        means, variances = [], []
+        for tree, drawn in enumerate(forest.estimators_samples_):
+            targets = Y[TRAIN][drawn][of_train[drawn, tree] == leaves[row, tree]]
+            means.append(targets.mean())
+            variances.append(targets.var())
+        expected = np.sqrt(np.mean(variances) + np.var(means))
+        assert std[row] == pytest.approx(expected, rel=1e-9)
+
+
+def test_spreads_follow_the_trees(tmp_path):
+    forest = RandomForestRegressor(4, warm_start=True, random_state=0).fit(X, Y)
+    forest.predict(X, return_std=True)
+    for copy in (pickle.loads(pickle.dumps(forest)),):
+        assert "_variances" not in vars(copy)
+    forest.save(tmp_path / "forest")
+    loaded = spinney.load(tmp_path / "forest")
+    for of_forest, of_loaded in zip(
+        forest.predict(X, return_std=True), loaded.predict(X, return_std=True), strict=True
+    ):
+        np.testing.assert_array_equal(of_forest, of_loaded)
+    forest.set_params(n_estimators=9).fit(X, Y)
+    whole = RandomForestRegressor(9, random_state=0).fit(X, Y)
+    np.testing.assert_array_equal(
+        forest.predict(X, return_std=True)[1], whole.predict(X, return_std=True)[1]
+    )
+
+
+def test_what_has_no_spread_is_told():
+    forest = RandomForestRegressor(3, criterion="poisson", random_state=0).fit(X, Y)
+    with pytest.raises(ValueError, match="needs criterion='squared_error'"):
+        forest.predict(X, return_std=True)
+    several = RandomForestRegressor(3, random_state=0).fit(X, np.column_stack([Y, Y]))
+    with pytest.raises(ValueError, match=r"2 output\(s\)"):
+        several.predict(X, return_std=True)
+    with pytest.raises(TypeError, match="return_std must be a bool"):
+        several.predict(X, return_std="yes")
+    quantiles = RandomForestQuantileRegressor(3, random_state=0).fit(X, Y)
+    with pytest.raises(TypeError, match="return_std"):
+        quantiles.predict(X, return_std=True)
