@@ -94,7 +94,9 @@ mod tests {
         fn marks_are_counted_and_found(bits in proptest::collection::vec(prop::bool::weighted(0.2), 1..400)) {
             let mut words = vec![0; words_for(bits.len())];
             let places: Vec<usize> = (0..bits.len()).filter(|&place| bits[place]).collect();
-            places.iter().for_each(|&place| mark(&mut words, place));
+            for &place in &places {
+                mark(&mut words, place);
+            }
             let marks = Marks::new(&words, bits.len());
             prop_assert_eq!(marks.n_marked(), places.len());
             for (number, &place) in places.iter().enumerate() {

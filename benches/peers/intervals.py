@@ -1,0 +1,148 @@
+"""Intervals that hold and standard errors, beside MAPIE and forestci.
+
+    python benches/peers/intervals.py [--quick] [--splits 20]
+
+One thread. First the coverage and the mean width of 90 % intervals over splits of real tables; then
+the times of intervals for 5,000 rows beyond the fit, and of standard errors. MAPIE and forestci are
+optional: what is not installed is said to be skipped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import statistics
+import time
+from collections.abc import Callable
+
+import numpy as np
+import sklearn.ensemble
+
+import spinney
+from common import SHARED_DATA, positive, print_versions, record
+from real import SETS
+from spinney.conformal import (
+    ConformalizedQuantileRegressor,
+    CrossConformalRegressor,
+    JackknifeAfterBootstrapRegressor,
+)
+
+SEED = 0
+TABLES = ("california", "protein", "diamonds", "beijing air", "ames")
+
+
+def seconds(work: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def is_there(package: str) -> bool:
+    there = importlib.util.find_spec(package) is not None
+    if not there:
+        print(f"skipped: {package} is not installed")
+    return there
+
+
+def load(name: str) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return the numbers of a table and its targets."""
+    if not (SHARED_DATA / SETS[name][0]).exists():
+        print(f"skipped: {name} is not there")
+        return None
+    table = SETS[name][1]()
+    X = table.X
+    if hasattr(X, "select_dtypes"):
+        X = X.select_dtypes("number")
+    return np.asarray(X, dtype=np.float64), np.asarray(table.y, dtype=np.float64)
+
+
+def our_models() -> dict[str, object]:
+    forest = spinney.RandomForestRegressor(100, min_samples_leaf=5, random_state=SEED)
+    quantiles = spinney.RandomForestQuantileRegressor(100, min_samples_leaf=5, random_state=SEED)
+    return {
+        "J+aB": JackknifeAfterBootstrapRegressor(forest),
+        "CV+": CrossConformalRegressor(forest, cv=10),
+        "CQR": ConformalizedQuantileRegressor(quantiles),
+    }
+
+
+def coverage(n_splits: int, n_train: int) -> None:
+    for name in TABLES:
+        loaded = load(name)
+        if loaded is None:
+            continue
+        X, y = loaded
+        n = min(n_train, len(y) // 2)
+        found: dict[str, list[tuple[float, float]]] = {}
+        for split in range(n_splits):
+            order = np.random.default_rng(split).permutation(len(y))
+            train, query = order[:n], order[n : 2 * n]
+            for who, model in our_models().items():
+                _, intervals = model.fit_conformalize(X[train], y[train]).predict_interval(X[query])
+                low, high = intervals[:, 0, 0], intervals[:, 1, 0]
+                inside = (low <= y[query]) & (y[query] <= high)
+                width = (high - low).mean() / y.std()
+                found.setdefault(who, []).append((inside.mean(), width))
+        for who, values in found.items():
+            covered, widths = zip(*values, strict=True)
+            print(
+                f"{name:12} {n:5} rows, {who:5} covers {statistics.fmean(covered):.1%} of 90 %, "
+                f"mean width {statistics.fmean(widths):.3f} deviations"
+            )
+
+
+def times(quick: bool) -> None:
+    loaded = load("california")
+    if loaded is None:
+        return
+    X, y = loaded
+    n_train, n_query = (1000, 500) if quick else (10_000, 5000)
+    X, query, y = X[:n_train], X[n_train : n_train + n_query], y[:n_train]
+    model = JackknifeAfterBootstrapRegressor(spinney.RandomForestRegressor(100, random_state=SEED))
+    fit = seconds(lambda: model.fit_conformalize(X, y))
+    ask = seconds(lambda: model.predict_interval(query))
+    plain = seconds(lambda: spinney.RandomForestRegressor(100, random_state=SEED).fit(X, y))
+    print(f"J+aB, {n_train} and {n_query} rows: fit {fit:.2f} s (forest {plain:.2f}), {ask:.2f} s")
+    record("J+aB intervals", {"spinney": fit + ask})
+    if is_there("mapie"):
+        from mapie.regression import CrossConformalRegressor as TheirCross
+        from mapie.regression import JackknifeAfterBootstrapRegressor as Theirs
+
+        forest = spinney.RandomForestRegressor(100, random_state=SEED)
+        peer = Theirs(estimator=forest, confidence_level=0.9, resampling=30)
+        fit = seconds(lambda: peer.fit_conformalize(X, y))
+        ask = seconds(lambda: peer.predict_interval(query))
+        print(f"  MAPIE with the same forest, 30 resamplings: fit {fit:.2f} s, {ask:.2f} s")
+        ours = CrossConformalRegressor(forest, cv=10)
+        own = seconds(lambda: ours.fit_conformalize(X, y).predict_interval(query))
+        peer = TheirCross(estimator=forest, confidence_level=0.9, cv=10)
+        theirs = seconds(lambda: peer.fit_conformalize(X, y).predict_interval(query))
+        print(f"CV+ of 10 folds: {own:.2f} s, MAPIE with the same forest {theirs:.2f} s")
+    n_trees = 100 if quick else 500
+    forest = spinney.RandomForestRegressor(n_trees, random_state=SEED).fit(X, y)
+    own = seconds(lambda: forest.predict_standard_error(query[:2000]))
+    print(f"standard errors of {len(query[:2000])} rows, {n_trees} trees: {own:.2f} s")
+    if is_there("forestci"):
+        import forestci
+
+        peer = sklearn.ensemble.RandomForestRegressor(n_trees, random_state=SEED).fit(X, y)
+        theirs = seconds(
+            lambda: forestci.random_forest_error(peer, X.shape, query[:2000], calibrate=False)
+        )
+        print(f"  forestci: {theirs:.2f} s ({theirs / own:.0f}x)")
+        record("standard errors", {"spinney": own, "forestci": theirs})
+
+
+def main() -> None:
+    """Print all of it."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--splits", type=positive, default=20)
+    arguments = parser.parse_args()
+    print_versions()
+    coverage(2 if arguments.quick else arguments.splits, 500 if arguments.quick else 2000)
+    times(arguments.quick)
+
+
+if __name__ == "__main__":
+    main()
