@@ -16,7 +16,8 @@ use crate::runtime::Runtime;
 const RESULT: &str = "quantiles";
 /// Rows of a task.
 const ROWS_PER_TASK: usize = 16;
-/// So many rows of leaves are sorted at once (`benches/peers/quantiles.py`).
+/// So many rows of leaves are sorted at once (measured by `benches/peers/quantiles.py`, see
+/// `benches/NOTES.md`).
 const FEW: usize = 192;
 /// Into how many intervals, as a power of two, the ranks of more rows are divided.
 const INTERVAL_BITS: u32 = 10;

@@ -22,6 +22,7 @@ PRINTED = {
     "fingerprints": "out of bag: R2 0.5",
     "grid_search": "Dataset",
     "imputation": "forests         error",
+    "intervals": "of 100 new values are inside",
     "lazy_queries": "the digit 0 because of these: [0 0 0 0 0]",
     "leave_one_out": "accuracy 0.98",
     "medians": "median mean distance",

@@ -21,8 +21,8 @@ FLOORS = [
     {"_base", "_cluster", "_explain"},
     {"tree"},
     {"ensemble"},
-    {"feature_selection", "impute"},
-    {"conformal", "inspection", "model_selection", "plotting"},
+    {"conformal", "feature_selection", "impute"},
+    {"inspection", "model_selection", "plotting"},
     {"dask", "ray"},
     {"__init__"},
 ]

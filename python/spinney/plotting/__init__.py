@@ -1,6 +1,7 @@
-"""Pictures of fitted trees, and of what forests find important."""
+"""Pictures of fitted trees, of what forests find important, and of how sure they are."""
 
 from spinney.plotting._importance import plot_importance
+from spinney.plotting._intervals import plot_prediction_intervals, plot_quantile_fan
 from spinney.tree import plot_tree
 
-__all__ = ["plot_importance", "plot_tree"]
+__all__ = ["plot_importance", "plot_prediction_intervals", "plot_quantile_fan", "plot_tree"]
