@@ -1,6 +1,7 @@
 """Quantile forests against a loop over trees and samples."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -127,6 +128,13 @@ def test_means_and_trees_are_those_of_the_plain_forest(forest_class, plain):
     with pytest.warns(UserWarning, match="OOB"):
         means = forest.predict(X, oob_score=True)
     np.testing.assert_array_equal(means, expected.oob_prediction_)
+    some = [5, 300, 17]
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Some inputs do not have OOB")
+        part = forest.predict(X[some], "mean", oob_score=True, indices=np.array(some, dtype=float))
+        others = forest.predict(X[some], "mean", oob_score=True, indices=[-1, -1, -1])
+    np.testing.assert_allclose(part, means[some])
+    np.testing.assert_allclose(others, forest.predict(X[some]))
 
 
 def test_leaves_that_weigh_the_same():

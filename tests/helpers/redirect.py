@@ -1,6 +1,6 @@
 """A plugin of pytest: names of other packages stand for our classes.
 
-They are scikit-learn's, or imbalanced-learn's if `REDIRECT_PACKAGE` is "imblearn".
+They are scikit-learn's, or those of the package that `REDIRECT_PACKAGE` names.
 `python -m pytest -p redirect --pyargs sklearn.tree.tests.test_tree` runs its tests on them. The
 outcomes are written as JSON to the file that the environment variable REDIRECT_OUTCOMES names.
 """
@@ -35,6 +35,11 @@ if os.environ.get("REDIRECT_PACKAGE") == "imblearn":
     import imblearn.ensemble
 
     replaced = [(imblearn.ensemble, ["BalancedRandomForestClassifier"])]
+if os.environ.get("REDIRECT_PACKAGE") == "quantile_forest":
+    import quantile_forest
+
+    names = ["RandomForestQuantileRegressor", "ExtraTreesQuantileRegressor"]
+    replaced = [(quantile_forest, names)]
 for module, names in replaced:
     for name in names:
         setattr(module, name, getattr(spinney, name))

@@ -229,16 +229,19 @@ class QuantileForestRegressor(ForestRegressor):
     def _predict_means(
         self, X: Any, n_threads: int, oob_score: bool, indices: Any, duplicates: Any
     ) -> NDArray[np.float64]:
-        if not oob_score:
-            return self._split_outputs(self.forest_.predict(X, n_threads))[..., 0]
-        if indices is not None or duplicates is not None:
-            raise ValueError(
-                "Means out of bag are those of all training samples: without indices and "
-                "duplicates."
-            )
-        values, n_trees = self.forest_.predict_oob(X, self._get_draws(X.shape[0]), n_threads)
-        values[n_trees == 0] = np.nan
-        self._warn_of_seen(int(np.count_nonzero(n_trees == 0)))
+        if oob_score and indices is None and duplicates is None:
+            values, n_trees = self.forest_.predict_oob(X, self._get_draws(X.shape[0]), n_threads)
+            values[n_trees == 0] = np.nan
+            self._warn_of_seen(int(np.count_nonzero(n_trees == 0)))
+        elif oob_score:
+            counts = self._find_unseen(X.shape[0], n_threads, indices, duplicates)
+            of_trees = self.forest_.predict_trees(X, n_threads)
+            of_trees = of_trees.reshape(X.shape[0], len(self.forest_), -1)
+            with np.errstate(invalid="ignore"):
+                sums = np.einsum("ij,ijk->ik", counts.astype(np.float64), of_trees)
+                values = sums / counts.sum(axis=1)[:, None]
+        else:
+            values = self.forest_.predict(X, n_threads)
         return self._split_outputs(values)[..., 0]
 
     def _shape(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -253,23 +256,30 @@ class QuantileForestRegressor(ForestRegressor):
         self, X: Any, n_threads: int, oob_score: bool, indices: Any, duplicates: Any
     ) -> tuple[NDArray[np.int64], NDArray[np.uint8] | None]:
         """Return the leaves of samples, and which trees count; None for all."""
-        leaves = self.forest_.apply(X, n_threads)
-        if not oob_score:
-            if indices is not None or duplicates is not None:
-                raise ValueError("indices and duplicates are for oob_score=True.")
-            return leaves, None
+        if oob_score:
+            counts = self._find_unseen(X.shape[0], n_threads, indices, duplicates)
+            return self.forest_.apply(X, n_threads), counts
+        if indices is not None or duplicates is not None:
+            raise ValueError("indices and duplicates are for oob_score=True.")
+        return self.forest_.apply(X, n_threads), None
+
+    def _find_unseen(
+        self, n_rows: int, n_threads: int, indices: Any, duplicates: Any
+    ) -> NDArray[np.uint8]:
+        """Return, of shape (n_rows, n_trees), 1 where a tree has not seen a sample."""
         n_samples = self._leaf_rows.values.shape[1]
         if indices is None:
-            draws = self._get_draws(leaves.shape[0])
+            draws = self._get_draws(n_rows)
             rows = np.arange(n_samples)
         else:
             draws = self._get_draws(n_samples)
-            rows = np.asarray(indices)
-            is_int = rows.dtype.kind in "iu" or rows.size == 0
-            if not is_int or rows.shape != (leaves.shape[0],):
+            given = np.asarray(indices)
+            rows = given.astype(np.int64) if given.dtype.kind in "iuf" else given
+            is_whole = given.dtype.kind in "iuf" and np.array_equal(rows, given)
+            if not is_whole or rows.shape != (n_rows,):
                 raise ValueError(
-                    f"indices must be an int for each of {leaves.shape[0]} samples. "
-                    f"Got shape {rows.shape} of type {rows.dtype}."
+                    f"indices must be an int for each of {n_rows} samples. "
+                    f"Got shape {given.shape} of type {given.dtype}."
                 )
             if rows.size and not -1 <= rows.min() <= rows.max() < n_samples:
                 raise ValueError(f"indices must be -1 or rows below {n_samples}.")
@@ -279,7 +289,7 @@ class QuantileForestRegressor(ForestRegressor):
         counts = np.ascontiguousarray(unseen[rows])
         counts[rows < 0] = 1
         self._warn_of_seen(int(np.count_nonzero(~counts.any(axis=1))))
-        return leaves, counts
+        return counts
 
     def _get_draws(self, n_samples: int) -> Draws:
         """Return how the trees have drawn samples."""
