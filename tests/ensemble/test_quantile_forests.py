@@ -322,6 +322,15 @@ def test_warm_start_adds_trees():
     np.testing.assert_array_equal(forest.predict(X, QUANTILES), whole.predict(X, QUANTILES))
 
 
+def test_trees_cannot_be_replaced():
+    X, y = make_data()
+    forest = RandomForestQuantileRegressor(3, random_state=0).fit(X, y)
+    before = forest.predict(X, QUANTILES)
+    with pytest.raises(AttributeError, match="cannot be replaced"):
+        forest.estimators_ = forest.estimators_[:2]
+    np.testing.assert_array_equal(forest.predict(X, QUANTILES), before)
+
+
 def test_given_samples():
     X, y = make_data()
     drawn = RandomForestQuantileRegressor(30, random_state=0).fit(X, y)

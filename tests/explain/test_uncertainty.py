@@ -144,6 +144,21 @@ def test_spreads_follow_the_trees(tmp_path):
     )
 
 
+def test_spreads_are_those_of_trees_that_are_put_in():
+    forest = RandomForestRegressor(8, random_state=0).fit(X, Y)
+    forest.predict(X, return_std=True)
+    forest.estimators_ = forest.estimators_[::-1][:5]
+    _, std = forest.predict(X[:3], return_std=True)
+    assert len(forest._variances) == 5
+    for row in range(3):
+        leaves = [tree.apply(X[row : row + 1])[0] for tree in forest.estimators_]
+        variances = [
+            tree.tree_.impurity[leaf] for tree, leaf in zip(forest.estimators_, leaves, strict=True)
+        ]
+        means = [tree.predict(X[row : row + 1])[0] for tree in forest.estimators_]
+        assert std[row] == pytest.approx(np.sqrt(np.mean(variances) + np.var(means)))
+
+
 def test_what_has_no_spread_is_told():
     forest = RandomForestRegressor(3, criterion="poisson", random_state=0).fit(X, Y)
     with pytest.raises(ValueError, match="needs criterion='squared_error'"):

@@ -103,6 +103,7 @@ class ForestTrees(StoredTrees, FeatureReader):
 
     @estimators_.setter
     def estimators_(self, estimators: list[Any]) -> None:
+        self._refuse_other_trees()
         trees = list(estimators)
         for tree in trees:
             if not isinstance(tree, BaseDecisionTree) or not hasattr(tree, "tree_"):
@@ -131,6 +132,10 @@ class ForestTrees(StoredTrees, FeatureReader):
             for tree in trees
         ]
         self.forest_, self._estimators = forest, trees
+        self.__dict__.pop("_variances", None)
+
+    def _refuse_other_trees(self) -> None:
+        """Raise an error if no trees but those of `fit` will do."""
 
     def _check_has_trees(self, attribute: str) -> None:
         # AttributeError instead of NotFittedError, so that `hasattr` works, as in scikit-learn.

@@ -77,6 +77,12 @@ class QuantileForestRegressor(ForestRegressor):
             leaves, trees, draws, target.y.astype(np.float64, copy=False), limit, n_threads
         )
 
+    def _refuse_other_trees(self) -> NoReturn:
+        raise AttributeError(
+            "The trees of a quantile forest cannot be replaced: it knows the samples in the leaves "
+            "of its own trees alone."
+        )
+
     def _restore(self, attributes: dict[str, Any], forest: Forest) -> str | None:
         fault = super()._restore(attributes, forest)
         rows: Any = getattr(self, "_leaf_rows", None)
