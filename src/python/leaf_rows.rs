@@ -200,7 +200,8 @@ pub fn predict_leaf_quantiles<'py>(
 ///     See `predict_leaf_quantiles`.
 /// y : ndarray of shape (n_query, n_outputs), float64
 /// how : tuple
-///     "rank", "weak", "strict" or "mean", whether leaves weigh the same, and whether they are asked one by one.
+///     "rank", "weak", "strict" or "mean", whether leaves weigh the same, and whether they are asked
+///     one by one.
 /// n_threads : int
 ///
 /// Returns

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from spinney._common.checks import check_int, is_bool
 from spinney._common.messages import reject_parameter
 from spinney._data.unknown_categories import tell_once
-from spinney._spinney import Forest, draw_rows, share_leaves
+from spinney._spinney import Forest, share_leaves
 
 if TYPE_CHECKING:
     from spinney._fit.draws import Draws
@@ -126,8 +126,7 @@ class ForestNeighbours(ABC):
                 "X must be the training samples if oob=True: "
                 f"{self._draws.n_samples} samples. Got {n_samples} instead."
             )
-        counts = draw_rows(self._draws, self.forest_.seeds, self._count_threads())
-        return np.column_stack([(count == 0).view(np.uint8) for count in counts])
+        return self._draws.mark_unseen(self.forest_.seeds, self._count_threads())
 
     @abstractmethod
     def apply(self, X: Any) -> NDArray[np.int64]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from spinney._spinney import Forest
+from spinney._spinney import Forest, draw_rows
 
 if TYPE_CHECKING:
     from spinney._fit.draws import Draws
@@ -136,9 +136,7 @@ class StandardErrors(ABC):
     def _count_rows(self, seeds: list[int], n_threads: int) -> NDArray[Any]:
         """Return how often trees have drawn each training sample."""
         assert self._draws is not None
-        rows = self._draws.list_rows(seeds, n_threads)
-        n_samples = self._draws.n_samples
-        counts = np.stack([np.bincount(of, minlength=n_samples) for of in rows])
+        counts = np.stack(draw_rows(self._draws, seeds, n_threads))
         # Products of single precision are twice as fast, and exact while sums are small integers.
-        is_small = int(counts.max()) * max(map(len, rows)) < 2**22
+        is_small = int(counts.max()) * int(counts.sum(axis=1, dtype=np.int64).max()) < 2**22
         return counts.astype(np.float32 if is_small else np.float64)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from spinney._common.messages import warn_caller
 from spinney._fit.tree_samples import TreeSamples
-from spinney._spinney import list_drawn_rows
+from spinney._spinney import draw_rows, list_drawn_rows
 
 # A float as `max_samples` that leads to fewer draws than this, or than the cube root of the number
 # of samples, is warned about, as in scikit-learn.
@@ -120,10 +120,8 @@ class Draws(NamedTuple):
 
     def mark_unseen(self, seeds: list[int], n_threads: int) -> NDArray[np.uint8]:
         """Return, of shape (n_samples, n_trees), 1 where a tree has not seen a sample, else 0."""
-        unseen = np.ones((self.n_samples, len(seeds)), dtype=np.uint8)
-        for tree, rows in enumerate(self.list_rows(seeds, n_threads)):
-            unseen[rows, tree] = 0
-        return unseen
+        counts = draw_rows(self, seeds, n_threads)
+        return np.column_stack([(count == 0).view(np.uint8) for count in counts])
 
 
 class Growth(NamedTuple):

@@ -108,8 +108,7 @@ class CrossConformalRegressor(ConformalRegressor):
         self._read_levels()
         forest = self._make_forest(RandomForestRegressor, (ForestRegressor,))
         whole = clone(forest).fit(X, y, sample_weight=sample_weight)
-        if whole.n_outputs_ > 1:
-            raise ValueError(f"Intervals are of one output. Got {whole.n_outputs_} of them.")
+        self._check_one_output(whole)
         targets = np.asarray(y, dtype=np.float64).ravel()
         folds = Folds(forest, self.cv, X, targets, sample_weight, groups)
         residuals = np.abs(targets - folds.predict_left_out(X, predict_means))
@@ -234,8 +233,7 @@ class CrossConformalClassifier(ConformalClassifier):
         self._check_score()
         forest = self._make_forest(RandomForestClassifier, (ForestClassifier,))
         whole = clone(forest).fit(X, y, sample_weight=sample_weight)
-        if whole.n_outputs_ > 1:
-            raise ValueError(f"Sets are of one output. Got {whole.n_outputs_} of them.")
+        self._check_one_output(whole)
         labels = np.asarray(y).ravel()
         folds = Folds(forest, self.cv, X, labels, sample_weight, groups)
         classes = whole.classes_

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,8 @@ _NUMBERS_AT_ONCE = 2**22
 
 class ConformalRegressor(RegressorMixin, Conformal):
     """Base class of the regressors that predict intervals."""
+
+    _predicts: ClassVar[str] = "Intervals"
 
     @abstractmethod
     def predict(self, X: Any) -> NDArray[np.float64]:

@@ -105,8 +105,7 @@ class JackknifeAfterBootstrapRegressor(ConformalRegressor):
                 "CrossConformalRegressor."
             )
         forest.fit(X, y, sample_weight=sample_weight, samples=samples)
-        if forest.n_outputs_ > 1:
-            raise ValueError(f"Intervals are of one output. Got {forest.n_outputs_} of them.")
+        self._check_one_output(forest)
         shares, is_known = share_unseen(forest)
         targets = np.asarray(y, dtype=np.float64).ravel()[is_known]
         values = predict_trees(forest, X)[is_known, :, 0]
@@ -230,8 +229,7 @@ class JackknifeAfterBootstrapClassifier(ConformalClassifier):
                 "CrossConformalClassifier."
             )
         forest.fit(X, y, sample_weight=sample_weight, samples=samples)
-        if forest.n_outputs_ > 1:
-            raise ValueError(f"Sets are of one output. Got {forest.n_outputs_} of them.")
+        self._check_one_output(forest)
         shares, is_known = share_unseen(forest)
         values = predict_trees(forest, X)[is_known]
         codes = np.searchsorted(forest.classes_, np.asarray(y).ravel()[is_known])

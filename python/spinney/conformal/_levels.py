@@ -6,7 +6,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
@@ -25,6 +25,9 @@ class Conformal(BaseEstimator):
 
     estimator: Any
     confidence_level: Any
+
+    # What messages call that which covers.
+    _predicts: ClassVar[str]
 
     n_features_in_: int
 
@@ -64,6 +67,12 @@ class Conformal(BaseEstimator):
             expected = f"None or an estimator of spinney.ensemble that is a {names}"
             reject_parameter(type(self).__name__, "estimator", self.estimator, expected)
         return clone(self.estimator)
+
+    def _check_one_output(self, forest: Any) -> None:
+        if forest.n_outputs_ > 1:
+            raise ValueError(
+                f"{self._predicts} are of one output. Got {forest.n_outputs_} of them."
+            )
 
     def _check_levels(self, n_scores: int) -> None:
         """Raise ValueError for levels of which so few scores say nothing."""

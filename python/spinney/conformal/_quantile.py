@@ -98,8 +98,7 @@ class ConformalizedQuantileRegressor(ConformalRegressor):
                 "Intervals come from trees that have not seen a sample: set bootstrap=True."
             )
         forest.fit(X, y, sample_weight=sample_weight, samples=samples)
-        if forest.n_outputs_ > 1:
-            raise ValueError(f"Intervals are of one output. Got {forest.n_outputs_} of them.")
+        self._check_one_output(forest)
         targets = np.asarray(y, dtype=np.float64).reshape(-1, 1)
         bounds = forest.predict(X, _list_quantiles(levels), oob_score=True)
         lower, upper = bounds[:, : len(levels)], bounds[:, len(levels) :]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,8 @@ class ConformalClassifier(ClassifierMixin, Conformal):
     """Base class of the classifiers that predict sets of classes."""
 
     conformity_score: Any
+
+    _predicts: ClassVar[str] = "Sets"
 
     estimator_: ForestClassifier
     conformity_scores_: NDArray[np.float64]

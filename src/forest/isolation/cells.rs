@@ -148,8 +148,8 @@ impl<'a> Linked<'a> {
         differs || n_stored < n_rows
     }
 
-    /// The first feature that varies among the rows of the last node: each of the features is tried, but at most
-    /// `most` of them. `None` if none of these varies.
+    /// The first feature that varies among the rows of the last node: each of the features is tried,
+    /// but at most `most` of them. `None` if none of these varies.
     fn try_features(&self, draw: &FeatureDraw, n_rows: usize, most: usize) -> Option<u32> {
         let mut n_tried = 0;
         let found = draw.order.find(Level::widest(), |feature| {
@@ -251,8 +251,8 @@ impl Cells for Linked<'_> {
 }
 
 impl Linked<'_> {
-    /// Sorts the entries of the last row, which begin at `start`, merges those of one cell in their order, and
-    /// drops zeros.
+    /// Sorts the entries of the last row, which begin at `start`, merges those of one cell in their
+    /// order, and drops zeros.
     fn tidy_row(&mut self, start: usize) {
         let mut row: Vec<(u32, f64)> = self.features.drain(start..).zip(self.values.drain(start..)).collect();
         // Stable: duplicates stay in order.
