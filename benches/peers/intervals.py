@@ -56,14 +56,22 @@ def load(name: str) -> tuple[np.ndarray, np.ndarray] | None:
     return np.asarray(X, dtype=np.float64), np.asarray(table.y, dtype=np.float64)
 
 
-def our_models() -> dict[str, object]:
+def list_models() -> dict[str, object]:
     forest = spinney.RandomForestRegressor(100, min_samples_leaf=5, random_state=SEED)
     quantiles = spinney.RandomForestQuantileRegressor(100, min_samples_leaf=5, random_state=SEED)
-    return {
+    models: dict[str, object] = {
         "J+aB": JackknifeAfterBootstrapRegressor(forest),
         "CV+": CrossConformalRegressor(forest, cv=10),
         "CQR": ConformalizedQuantileRegressor(quantiles),
     }
+    if importlib.util.find_spec("mapie") is not None:
+        from mapie.regression import CrossConformalRegressor as TheirCross
+        from mapie.regression import JackknifeAfterBootstrapRegressor as Theirs
+
+        settings = {"estimator": forest, "confidence_level": 0.9}
+        models["MAPIE J+aB"] = Theirs(**settings, resampling=30)
+        models["MAPIE CV+"] = TheirCross(**settings, cv=10)
+    return models
 
 
 def coverage(n_splits: int, n_train: int) -> None:
@@ -77,7 +85,7 @@ def coverage(n_splits: int, n_train: int) -> None:
         for split in range(n_splits):
             order = np.random.default_rng(split).permutation(len(y))
             train, query = order[:n], order[n : 2 * n]
-            for who, model in our_models().items():
+            for who, model in list_models().items():
                 _, intervals = model.fit_conformalize(X[train], y[train]).predict_interval(X[query])
                 low, high = intervals[:, 0, 0], intervals[:, 1, 0]
                 inside = (low <= y[query]) & (y[query] <= high)
@@ -86,7 +94,7 @@ def coverage(n_splits: int, n_train: int) -> None:
         for who, values in found.items():
             covered, widths = zip(*values, strict=True)
             print(
-                f"{name:12} {n:5} rows, {who:5} covers {statistics.fmean(covered):.1%} of 90 %, "
+                f"{name:12} {n:5} rows, {who:10} covers {statistics.fmean(covered):.1%} of 90 %, "
                 f"mean width {statistics.fmean(widths):.3f} deviations"
             )
 

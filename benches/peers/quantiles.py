@@ -1,17 +1,21 @@
 """Quantile forests of ours and of quantile-forest.
 
-    python benches/peers/quantiles.py [--quick] [--repeats 3]
+    python benches/peers/quantiles.py [--quick] [--repeats 3] [--large]
 
 One thread. Fits of 100 trees to 15,000 rows of california, with all rows of the leaves and with
-one, and three quantiles of 5,000 other rows and, out of bag, of the training rows. quantile-forest
-is optional: if it is not installed, that is said.
+one, and three quantiles of 5,000 other rows and, out of bag, of the training rows. With `--large`
+also 200,000 rows of nycflights, each package in a process of its own that reports its peak memory.
+quantile-forest is optional: if it is not installed, that is said.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib.util
+import resource
 import statistics
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 
@@ -35,21 +39,20 @@ def seconds(work: Callable[[], object], repeats: int) -> float:
     return statistics.median(times)
 
 
-def main() -> None:
-    """Print a line for each piece of work."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--repeats", type=positive, default=3)
-    arguments = parser.parse_args()
-    print_versions()
-    if not (SHARED_DATA / SETS["california"][0]).exists():
-        print("skipped: california is not there")
-        return
-    table = SETS["california"][1]()
-    X, y = np.asarray(table.X, dtype=np.float64), np.asarray(table.y, dtype=np.float64)
-    n_train = 3000 if arguments.quick else 15_000
-    train, query = X[:n_train], X[15_000:20_000]
-    y = y[:n_train]
+def load(name: str) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return the numbers of a table and its targets."""
+    if not (SHARED_DATA / SETS[name][0]).exists():
+        print(f"skipped: {name} is not there")
+        return None
+    table = SETS[name][1]()
+    X = table.X
+    if hasattr(X, "select_dtypes"):
+        X = X.select_dtypes("number")
+    return np.asarray(X, dtype=np.float64), np.asarray(table.y, dtype=np.float64)
+
+
+def list_kinds() -> dict[str, type]:
+    """Return the classes that are there."""
     kinds = {"spinney": spinney.RandomForestQuantileRegressor}
     if importlib.util.find_spec("quantile_forest") is None:
         print("skipped: quantile-forest is not installed")
@@ -57,6 +60,54 @@ def main() -> None:
         import quantile_forest
 
         kinds["quantile-forest"] = quantile_forest.RandomForestQuantileRegressor
+    return kinds
+
+
+def fit_large(who: str, n_train: int) -> None:
+    """Print the seconds and the peak memory of a large forest; for a process of its own."""
+    loaded = load("nycflights")
+    if loaded is None:
+        return
+    X, y = loaded
+    order = np.random.default_rng(SEED).permutation(len(y))
+    train, query = order[:n_train], order[n_train : n_train + 5000]
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    forest = list_kinds()[who](100, min_samples_leaf=5, max_samples_leaf=None, random_state=SEED)
+    fit = seconds(lambda: forest.fit(X[train], y[train]), 1)
+    ask = seconds(lambda: forest.predict(X[query], QUANTILES), 1)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    print(
+        f"nycflights, {n_train} rows, {who}: fit {fit:.1f} s, 5000 rows {ask:.2f} s, "
+        f"peak {peak / 2**20:.2f} GB, {(peak - before) / 2**20:.2f} GB of it after the data"
+    )
+
+
+def main() -> None:
+    """Print a line for each piece of work."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--repeats", type=positive, default=3)
+    parser.add_argument("--large", action="store_true")
+    parser.add_argument("--only", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    print_versions()
+    if arguments.only:
+        fit_large(arguments.only, 20_000 if arguments.quick else 200_000)
+        return
+    kinds = list_kinds()
+    if arguments.large:
+        for who in kinds:
+            options = ["--only", who, *(["--quick"] if arguments.quick else [])]
+            done = subprocess.run([sys.executable, __file__, *options], check=False)
+            if done.returncode:
+                print(f"nycflights, {who}: ended with {done.returncode}")
+    loaded = load("california")
+    if loaded is None:
+        return
+    X, y = loaded
+    n_train = 3000 if arguments.quick else 15_000
+    train, query = X[:n_train], X[15_000:20_000]
+    y = y[:n_train]
     for leaf in (1, 5):
         for kept in (1, None):
             forests = {

@@ -17,6 +17,7 @@ __all__ = [
     "LazyForest",
     "Tree",
     "__version__",
+    "bound_intervals",
     "check_params",
     "check_sparse",
     "draw_rows",
@@ -48,6 +49,13 @@ __all__ = [
 
 __version__: str
 
+def bound_intervals(
+    predictions: NDArray[np.float64],
+    unseen: NDArray[np.uint32] | NDArray[np.uint8],
+    residuals: NDArray[np.float64],
+    ranks: list[int],
+    n_threads: int = 1,
+) -> NDArray[np.float64]: ...
 def check_params(params: dict[str, Any], estimator: str, classification: bool) -> None: ...
 def check_sparse(x: Any) -> None: ...
 def draw_rows(draws: _Draws, seeds: list[int], n_threads: int = 1) -> list[NDArray[np.uint32]]: ...
@@ -236,6 +244,15 @@ class LazyForest:
     def predict(
         self,
         x: Any,
+        traversal: str = "auto",
+        n_threads: int = 1,
+        watcher: Callable[[int], Any] | None = None,
+    ) -> NDArray[np.float64]: ...
+    def quantiles(
+        self,
+        x: Any,
+        quantiles: NDArray[np.float64],
+        interpolation: str = "linear",
         traversal: str = "auto",
         n_threads: int = 1,
         watcher: Callable[[int], Any] | None = None,

@@ -9,8 +9,11 @@
 use std::sync::Arc;
 
 use super::grow::Bags;
+use super::leaf_rows::RowWeight;
+use super::quantiles::{Interpolation, Pooling, QueryLeaves, RowsOfLeaves, TargetRanks, leaf_quantiles};
 use super::waves::ask_in_waves;
 use crate::data::query::Query;
+use crate::data::target::TargetValues;
 use crate::data::{Dataset, Target};
 use crate::error::{Error, Result};
 use crate::lazy::{LazyTree, Reached, Traversal, Visits};
@@ -28,9 +31,10 @@ pub struct LazyForest {
     sample_ids: Option<Arc<[u64]>>,
 }
 
-/// What memory for predictions, and for the forest kernel, is asked for.
+/// What memory is asked for.
 const RESULT: &str = "the result";
 const KERNEL: &str = "the forest kernel";
+const QUANTILES: &str = "the leaves of rows";
 
 /// The predictions of a forest for some query rows, and how they came about.
 #[derive(Debug, Clone, PartialEq)]
@@ -120,21 +124,7 @@ impl LazyForest {
         weights: bool,
         runtime: &Runtime<'_>,
     ) -> Result<Explored> {
-        let n_query = check_features(query.shape(), self.data.n_features())?;
-        if n_query >= u32::MAX as usize {
-            let limit = u64::from(u32::MAX) - 1;
-            return Err(Error::TooLarge { what: "the number of rows of X", limit, got: n_query as u64 });
-        }
-        traversal.check(&self.params.tree)?;
-        let bags = Bags::new(&self.target, &self.params, self.sample_ids.as_deref())?;
-        let ask = |number: u64, threads: &Runtime<'_>| {
-            let bag = bags.bag(number, runtime)?;
-            let data = bags.order(&self.data, None, &bag, runtime)?;
-            let tree = LazyTree { data: &data, target: &bag.target, params: &self.params.tree, number };
-            let reached = tree.ask(query, traversal, weights, threads)?;
-            runtime.advance();
-            Ok(reached)
-        };
+        let n_query = self.check_query(query, traversal)?;
         let n_values = self.n_values();
         let n_cells = n_query.saturating_mul(n_values);
         // Beside the result, a tree at work has the leaf and some lists of the query rows.
@@ -150,7 +140,7 @@ impl LazyForest {
             weights: None,
         };
         let mut all = Vec::new();
-        ask_in_waves(self.params.trees.clone(), n_query, runtime, ask, |reached| {
+        self.ask_trees(query, traversal, weights, runtime, |reached| {
             explored.add(&reached, n_values);
             if weights {
                 all.push(reached);
@@ -163,6 +153,65 @@ impl LazyForest {
         Ok(explored)
     }
 
+    /// Quantiles of the targets of the training rows in the leaves that each row reaches, all rows
+    /// alike: those of the grown forest (`quantiles`), bit for bit. `(n_query, n_outputs, n_quantiles)`.
+    ///
+    /// Takes 12 bytes for each tree and training row in a leaf that some row reaches.
+    pub fn quantiles(
+        &self,
+        query: &dyn Query,
+        traversal: Traversal,
+        wanted: (&[f64], Interpolation),
+        runtime: &Runtime<'_>,
+    ) -> Result<Vec<f64>> {
+        let n_query = self.check_query(query, traversal)?;
+        let TargetValues::Numbers(numbers) = self.target.values() else {
+            let (got, expected) = ("no numbers".into(), "numbers, whose quantiles are asked for".into());
+            return Err(Error::InvalidArgument { name: "y", got, expected });
+        };
+        let ranking = TargetRanks::new(&numbers.raw, self.target.n_outputs());
+        let mut trees = Vec::with_capacity(self.n_trees());
+        self.ask_trees(query, traversal, true, runtime, |reached| trees.push(reached))?;
+        let n_leaves = n_query.saturating_mul(trees.len());
+        let mut ids: Vec<i64> = memory::reserve(QUANTILES, n_leaves)?;
+        ids.extend((0..n_query).flat_map(|row| trees.iter().map(move |tree| i64::from(tree.leaves[row]))));
+        let rows = ReachedRows { trees: &trees, ranks: &ranking.of_row };
+        let pooling = Pooling { weighted_leaves: false, leaf_by_leaf: false };
+        leaf_quantiles(&rows, ranking.targets(), QueryLeaves { ids: &ids, counts: None }, wanted, pooling, runtime)
+    }
+
+    /// The number of rows of a query. Fails unless trees can be asked about it.
+    fn check_query(&self, query: &dyn Query, traversal: Traversal) -> Result<usize> {
+        let n_query = check_features(query.shape(), self.data.n_features())?;
+        if n_query >= u32::MAX as usize {
+            let limit = u64::from(u32::MAX) - 1;
+            return Err(Error::TooLarge { what: "the number of rows of X", limit, got: n_query as u64 });
+        }
+        traversal.check(&self.params.tree)?;
+        Ok(n_query)
+    }
+
+    /// Asks all trees, and calls `take` with the answer of each, in their order.
+    fn ask_trees(
+        &self,
+        query: &dyn Query,
+        traversal: Traversal,
+        rows: bool,
+        runtime: &Runtime<'_>,
+        take: impl FnMut(Reached),
+    ) -> Result<()> {
+        let bags = Bags::new(&self.target, &self.params, self.sample_ids.as_deref())?;
+        let ask = |number: u64, threads: &Runtime<'_>| {
+            let bag = bags.bag(number, runtime)?;
+            let data = bags.order(&self.data, None, &bag, runtime)?;
+            let tree = LazyTree { data: &data, target: &bag.target, params: &self.params.tree, number };
+            let reached = tree.ask(query, traversal, rows, threads)?;
+            runtime.advance();
+            Ok(reached)
+        };
+        ask_in_waves(self.params.trees.clone(), query.shape().0, runtime, ask, take)
+    }
+
     /// The forest kernel: the mean over the trees of the training rows' shares in the leaf of each
     /// query row.
     fn kernel(&self, trees: &[Reached], n_query: usize, runtime: &Runtime<'_>) -> Result<Kernel> {
@@ -173,12 +222,15 @@ impl LazyForest {
         for query_row in 0..n_query {
             runtime.check_interrupt()?;
             for tree in trees {
-                for (row, share) in tree.rows.iter().flat_map(|rows| rows.of(tree.leaves[query_row])) {
+                let Some(rows) = &tree.rows else { continue };
+                let of_leaf = rows.of(tree.leaves[query_row]);
+                let total = of_leaf.clone().map(|(_, weight)| weight).sum::<u64>() as f64;
+                for (row, weight) in of_leaf {
                     let sum = &mut sums[row as usize];
                     if *sum == 0.0 {
                         touched.push(row);
                     }
-                    *sum += share;
+                    *sum += weight as f64 / total;
                 }
             }
             touched.sort_unstable();
@@ -191,6 +243,26 @@ impl LazyForest {
             weights.indptr.push(weights.indices.len() as i64);
         }
         Ok(weights)
+    }
+}
+
+/// The training rows of the leaves that query rows have reached in the trees of a lazy forest. Leaves
+/// are numbered as they were found.
+struct ReachedRows<'a> {
+    trees: &'a [Reached],
+    /// The rank of each training row.
+    ranks: &'a [u32],
+}
+
+impl RowsOfLeaves for ReachedRows<'_> {
+    fn n_trees(&self) -> usize {
+        self.trees.len()
+    }
+
+    fn visit(&self, tree: usize, leaf: i64, mut visit: impl FnMut(RowWeight)) -> Result<()> {
+        let of_leaf = self.trees[tree].rows.iter().flat_map(|rows| rows.of(leaf as u32));
+        of_leaf.for_each(|(row, weight)| visit((self.ranks[row as usize], weight)));
+        Ok(())
     }
 }
 

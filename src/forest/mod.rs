@@ -10,6 +10,7 @@ mod correlation;
 pub(crate) mod grow;
 mod halves;
 mod importance;
+pub mod intervals;
 mod isolation;
 mod lazy;
 pub mod leaf_rows;

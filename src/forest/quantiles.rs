@@ -7,7 +7,7 @@
 //! of the same high bits are added up first, and only those ranks are sorted beside which a quantile
 //! lies: a few nanoseconds for each row that is met, whatever the number of training rows is.
 
-use super::leaf_rows::LeafRows;
+use super::leaf_rows::{LeafRows, RowWeight};
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::runtime::Runtime;
@@ -93,6 +93,68 @@ impl RankedTargets<'_> {
     }
 }
 
+/// The targets of training rows in order, and the rank of each row.
+#[derive(Debug)]
+pub struct TargetRanks {
+    values: Vec<f64>,
+    ranks: Vec<u32>,
+    /// The rank of each row in the first output.
+    pub of_row: Vec<u32>,
+}
+
+impl TargetRanks {
+    /// Puts targets in order, which are row-major `(n_samples, n_outputs)` and no NaN. O(n log n) per output.
+    pub fn new(y: &[f64], n_outputs: usize) -> Self {
+        let n_samples = y.len() / n_outputs;
+        let (mut values, mut ranks) = (Vec::with_capacity(y.len()), Vec::new());
+        let mut first = Vec::new();
+        for output in 0..n_outputs {
+            let target = |row: u32| y[row as usize * n_outputs + output];
+            let mut order: Vec<u32> = (0..n_samples as u32).collect();
+            order.sort_by(|&a, &b| target(a).total_cmp(&target(b)));
+            values.extend(order.iter().map(|&row| target(row)));
+            if output == 0 {
+                first = order;
+            } else {
+                let of_row = inverse(&order);
+                ranks.extend(first.iter().map(|&row| of_row[row as usize]));
+            }
+        }
+        Self { values, ranks, of_row: inverse(&first) }
+    }
+
+    /// The targets by rank.
+    pub fn targets(&self) -> RankedTargets<'_> {
+        RankedTargets { values: &self.values, ranks: &self.ranks, n_samples: self.of_row.len() }
+    }
+}
+
+/// The place of each row in an order.
+fn inverse(order: &[u32]) -> Vec<u32> {
+    let mut places = vec![0; order.len()];
+    (0..).zip(order).for_each(|(place, &row)| places[row as usize] = place);
+    places
+}
+
+/// Lists of the training rows in the leaves of trees.
+pub trait RowsOfLeaves: Sync {
+    /// Number of trees.
+    fn n_trees(&self) -> usize;
+    /// Calls `visit` with the rows of a leaf. Fails unless the node is a leaf of the tree.
+    fn visit(&self, tree: usize, leaf: i64, visit: impl FnMut(RowWeight)) -> Result<()>;
+}
+
+impl RowsOfLeaves for LeafRows<'_> {
+    fn n_trees(&self) -> usize {
+        LeafRows::n_trees(self)
+    }
+
+    #[inline]
+    fn visit(&self, tree: usize, leaf: i64, visit: impl FnMut(RowWeight)) -> Result<()> {
+        LeafRows::visit(self, tree, leaf, visit)
+    }
+}
+
 /// The leaves that query rows reach, and which of the trees count for each.
 #[derive(Debug, Clone, Copy)]
 pub struct QueryLeaves<'a> {
@@ -114,7 +176,7 @@ pub struct Pooling {
 /// The quantiles of each row, `(n_query, n_outputs, n_quantiles)`; NaN where no tree counts. Quantiles
 /// must be in [0, 1].
 pub fn leaf_quantiles(
-    rows: &LeafRows<'_>,
+    rows: &impl RowsOfLeaves,
     targets: RankedTargets<'_>,
     query: QueryLeaves<'_>,
     (quantiles, interpolation): (&[f64], Interpolation),
@@ -130,7 +192,7 @@ pub fn leaf_quantiles(
 /// The rank of `y`, `(n_query, n_outputs)`, among the targets in the leaves of each row, as a share; NaN
 /// where no tree counts.
 pub fn leaf_ranks(
-    rows: &LeafRows<'_>,
+    rows: &impl RowsOfLeaves,
     targets: RankedTargets<'_>,
     query: QueryLeaves<'_>,
     (y, kind): (&[f64], RankKind),
@@ -150,7 +212,7 @@ pub fn leaf_ranks(
 
 /// Calls `ask` for each row and output with the rows of its leaves.
 fn ask_all(
-    rows: &LeafRows<'_>,
+    rows: &impl RowsOfLeaves,
     targets: RankedTargets<'_>,
     query: QueryLeaves<'_>,
     (n_answers, pooling): (usize, Pooling),
@@ -237,7 +299,7 @@ impl Pool {
     /// Takes the rows of these leaves.
     fn fill<'l>(
         &mut self,
-        rows: &LeafRows<'_>,
+        rows: &impl RowsOfLeaves,
         leaves: impl Iterator<Item = &'l (usize, i64)>,
         targets: &RankedTargets<'_>,
         output: usize,

@@ -76,10 +76,9 @@ impl Policy for Descent<'_> {
     ) {
         leaf.write_value(finds.add(load.query_rows.ids(), leaf.depth()));
         let Some(rows) = &mut finds.leaves.rows else { return };
-        let total = leaf.weight() as f64;
         for &sample in leaf.samples() {
             rows.rows.push(sample);
-            rows.shares.push(search.target.weights().get(sample as usize) as f64 / total);
+            rows.weights.push(search.target.weights().get(sample as usize));
         }
         rows.ends.push(rows.rows.len());
     }

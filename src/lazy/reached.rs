@@ -36,15 +36,15 @@ impl std::ops::AddAssign for Visits {
     }
 }
 
-/// The training rows of some leaves, with their shares of the leaves' weights.
+/// The training rows of some leaves, with their weights.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LeafRows {
     /// The rows of leaf `i` end at position `ends[i]` and begin where the rows of leaf `i - 1` end.
     pub ends: Vec<usize>,
     /// Ids of the training rows, leaf by leaf.
     pub rows: Vec<u32>,
-    /// Share of each row in the total weight of its leaf.
-    pub shares: Vec<f64>,
+    /// The integer weight of each row.
+    pub weights: Vec<u64>,
 }
 
 impl LeafRows {
@@ -52,15 +52,15 @@ impl LeafRows {
         let offset = self.rows.len();
         self.ends.extend(other.ends.into_iter().map(|end| offset + end));
         self.rows.extend(other.rows);
-        self.shares.extend(other.shares);
+        self.weights.extend(other.weights);
     }
 
-    /// The training rows of leaf number `leaf`, each with its share of the leaf's weight.
-    pub fn of(&self, leaf: u32) -> impl Iterator<Item = (u32, f64)> {
+    /// The training rows of leaf number `leaf`, each with its weight.
+    pub fn of(&self, leaf: u32) -> impl Iterator<Item = (u32, u64)> + Clone {
         let leaf = leaf as usize;
         let start = if leaf == 0 { 0 } else { self.ends[leaf - 1] };
         let range = start..self.ends[leaf];
-        self.rows[range.clone()].iter().copied().zip(self.shares[range].iter().copied())
+        self.rows[range.clone()].iter().copied().zip(self.weights[range].iter().copied())
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use numpy::{IntoPyArray, PyArrayMethods};
+use numpy::{IntoPyArray, PyArray3, PyArrayMethods};
 use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
@@ -257,12 +257,14 @@ impl PyForest {
         table(x.py(), self.run(x, n_threads, 0, Forest::apply)?, self.outline()?.trees.len())
     }
 
-    /// What each tree predicts for each row. Shape (n_samples, n_trees * n_values), float64: tree after tree.
+    /// What each tree predicts for each row. Shape (n_samples, n_trees, n_values), float64.
     #[pyo3(signature = (x, n_threads = 1))]
-    fn predict_trees<'py>(&self, x: &Bound<'py, PyAny>, n_threads: usize) -> PyResult<Array2<'py, f64>> {
+    fn predict_trees<'py>(&self, x: &Bound<'py, PyAny>, n_threads: usize) -> PyResult<Bound<'py, PyArray3<f64>>> {
         let values = self.run(x, n_threads, 0, Forest::predict_trees)?;
         let forest = self.forest(x.py())?;
-        table(x.py(), values, forest.n_values() * forest.len())
+        let (n_trees, n_values) = (forest.len(), forest.n_values());
+        let n_rows = values.len() / (n_trees * n_values);
+        values.into_pyarray(x.py()).reshape([n_rows, n_trees, n_values])
     }
 
     /// The nodes that each row passes: a CSR matrix of ones of shape (n_samples, nodes of all

@@ -1,16 +1,19 @@
 //! The class `LazyForest`: encoded training data that is asked for what a forest would predict.
 #![allow(clippy::doc_markdown, reason = "the doc comments of Python functions are numpydoc")]
 
-use numpy::IntoPyArray;
+use numpy::{IntoPyArray, PyReadonlyArray1, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::IntoPyDict;
 
 use super::array::{Array1, Array2, csr_matrix, run_with_matrix, table};
+use super::leaf_rows::interpolation_of;
 use super::run::run;
 use super::task::{Plan, Task};
 use crate::data::decode::Decoded;
+use crate::data::query::Query;
 use crate::data::{Dataset, Matrix};
+use crate::error::Result;
 use crate::forest::{Explored, LazyForest};
 use crate::lazy::Traversal;
 use crate::runtime::Runtime;
@@ -111,6 +114,26 @@ impl PyLazyForest {
         table(x.py(), explored.values, self.forest.n_values())
     }
 
+    /// Quantiles of the targets of the training rows in the leaves that rows reach, linear or otherwise
+    /// (`interpolation`) between targets: (n_query * n_outputs, n_quantiles).
+    #[pyo3(signature = (x, quantiles, interpolation = "linear", traversal = "auto", n_threads = 1, watcher = None))]
+    #[allow(clippy::needless_pass_by_value, reason = "the boundary to Python")]
+    fn quantiles<'py>(
+        &self,
+        x: &Bound<'py, PyAny>,
+        quantiles: PyReadonlyArray1<'py, f64>,
+        interpolation: &str,
+        traversal: &str,
+        n_threads: usize,
+        watcher: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Array2<'py, f64>> {
+        let wanted = (quantiles.as_slice()?, interpolation_of(interpolation)?);
+        let found = self.run(x, traversal, n_threads, watcher, |forest, query, traversal, runtime| {
+            forest.quantiles(query, traversal, wanted, runtime)
+        })?;
+        table(x.py(), found, quantiles.len())
+    }
+
     /// The values that `predict` returns; the nodes and rows visited, and the peak of words, as a
     /// tuple; the nodes on the paths of each row, (n_query,) int64; and the weights of training
     /// rows behind each prediction as the arrays (data, indices, indptr) of a CSR matrix, if asked
@@ -152,6 +175,20 @@ impl PyLazyForest {
         n_threads: usize,
         watcher: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Explored> {
+        self.run(x, traversal, n_threads, watcher, |forest, query, traversal, runtime| {
+            forest.explore(query, traversal, weights, runtime)
+        })
+    }
+
+    /// Calls `ask` with the forest and a query, on threads.
+    fn run<T: Send>(
+        &self,
+        x: &Bound<'_, PyAny>,
+        traversal: &str,
+        n_threads: usize,
+        watcher: Option<&Bound<'_, PyAny>>,
+        ask: impl FnOnce(&LazyForest, &dyn Query, Traversal, &Runtime<'_>) -> Result<T> + Send,
+    ) -> PyResult<T> {
         let traversal = traversal_of(traversal)?;
         let (forest, data) = (&self.forest, self.forest.data());
         let n_steps = |n_rows: usize| {
@@ -161,7 +198,7 @@ impl PyLazyForest {
         };
         run_with_matrix(x, n_threads, watcher, n_steps, |x, runtime| {
             let query = x.query(runtime)?;
-            forest.explore(&*query, traversal.unwrap_or_else(|| forest.auto(x.shape().0)), weights, runtime)
+            ask(forest, &*query, traversal.unwrap_or_else(|| forest.auto(x.shape().0)), runtime)
         })
     }
 }

@@ -172,14 +172,7 @@ pub fn predict_leaf_quantiles<'py>(
     how: (String, bool, bool),
     n_threads: usize,
 ) -> PyResult<Array2<'py, f64>> {
-    let interpolation = match how.0.as_str() {
-        "linear" => Interpolation::Linear,
-        "lower" => Interpolation::Lower,
-        "higher" => Interpolation::Higher,
-        "midpoint" => Interpolation::Midpoint,
-        "nearest" => Interpolation::Nearest,
-        other => return Err(PyValueError::new_err(format!("no interpolation {other:?}"))),
-    };
+    let interpolation = interpolation_of(&how.0)?;
     let pooling = Pooling { weighted_leaves: how.1, leaf_by_leaf: how.2 };
     let (ids, quantiles) = (leaves.as_slice()?, quantiles.as_slice()?);
     let counts = counts.as_ref().map(|counts| counts.as_slice()).transpose()?;
@@ -235,4 +228,16 @@ pub fn rank_in_leaves<'py>(
         leaf_ranks(rows, targets, query, (targets_of_query, kind), pooling, runtime)
     })?;
     table(py, found, y.shape()[1])
+}
+
+/// The interpolation of a name.
+pub fn interpolation_of(name: &str) -> PyResult<Interpolation> {
+    match name {
+        "linear" => Ok(Interpolation::Linear),
+        "lower" => Ok(Interpolation::Lower),
+        "higher" => Ok(Interpolation::Higher),
+        "midpoint" => Ok(Interpolation::Midpoint),
+        "nearest" => Ok(Interpolation::Nearest),
+        other => Err(PyValueError::new_err(format!("no interpolation {other:?}"))),
+    }
 }

@@ -12,6 +12,7 @@ mod error;
 mod explain;
 mod files;
 mod forest;
+mod intervals;
 mod isolation;
 mod lazy;
 mod leaf_rows;
@@ -43,6 +44,8 @@ mod _spinney {
     use super::files::{frame_model, read_forest, read_tree, split_model};
     #[pymodule_export]
     use super::forest::{PyForest, draw_rows, fit_forest, list_drawn_rows};
+    #[pymodule_export]
+    use super::intervals::bound_intervals;
     #[pymodule_export]
     use super::isolation::{fit_isolation_forest, list_tree_features, list_tree_seeds, mean_path_length};
     #[pymodule_export]

@@ -20,6 +20,7 @@ from spinney import (
     RandomForestQuantileRegressor,
     RandomForestRegressor,
 )
+from spinney._fit import leaf_rows
 
 FORESTS = [RandomForestQuantileRegressor, ExtraTreesQuantileRegressor]
 QUANTILES = [0.0, 0.05, 0.37, 0.5, 0.9, 1.0]
@@ -287,6 +288,36 @@ def test_files_and_pickles(tmp_path):
         forest.to_sklearn()
 
 
+def test_rows_of_leaves_are_mapped_and_not_read(tmp_path):
+    X, y = make_data()
+    forest = RandomForestQuantileRegressor(3, random_state=0).fit(X, y)
+    forest.save(tmp_path / "forest")
+    loaded = spinney.load(tmp_path / "forest")
+    for name in ("rows", "firsts", "leaves", "values"):
+        array = getattr(loaded._leaf_rows, name)
+        assert not array.flags.owndata
+        assert not array.flags.writeable
+        np.testing.assert_array_equal(array, getattr(forest._leaf_rows, name))
+    # What somebody might write to is a copy.
+    assert loaded.n_features_in_ == 5
+    loaded.set_params(warm_start=True, n_estimators=5).fit(X, y)
+    whole = RandomForestQuantileRegressor(5, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(loaded.predict(X, QUANTILES), whole.predict(X, QUANTILES))
+
+
+@pytest.mark.parametrize("max_samples_leaf", [1, None])
+@pytest.mark.parametrize("n_draws", [3, 400])
+def test_trees_are_listed_in_blocks(monkeypatch, max_samples_leaf, n_draws):
+    X, y = make_data(4)
+    params = {"max_samples": n_draws, "max_samples_leaf": max_samples_leaf, "random_state": 1}
+    whole = RandomForestQuantileRegressor(7, **params).fit(X, y)
+    monkeypatch.setattr(leaf_rows, "_LEAVES_AT_ONCE", 8)
+    parts = RandomForestQuantileRegressor(7, **params).fit(X, y)
+    for one, other in zip(whole._leaf_rows, parts._leaf_rows, strict=True):
+        np.testing.assert_array_equal(one, other)
+        assert (one is None) == (other is None)
+
+
 def test_rows_take_little_memory():
     X, y = make_regression(2000, 8, noise=1, random_state=0)
     rows = RandomForestQuantileRegressor(10, random_state=0).fit(X, y)._leaf_rows
@@ -370,7 +401,7 @@ def test_illegal_parameters_are_named(params, message):
         ({"quantiles": [0.5, np.nan]}, r"Quantiles must be in the range \[0, 1\]"),
         ({"interpolation": "cubic"}, "interpolation must be one of"),
         ({"indices": [0]}, "for oob_score=True"),
-        ({"oob_score": True}, "needs the 120 training samples"),
+        ({"oob_score": True}, "X must be the training samples if oob_score=True: 120 samples"),
         ({"oob_score": True, "indices": [0]}, "an int for each of 10 samples"),
         ({"oob_score": True, "indices": [0.5] * 10}, "an int for each of 10 samples"),
         ({"oob_score": True, "indices": [120] * 10}, "-1 or rows below 120"),
@@ -387,7 +418,7 @@ def test_illegal_arguments_are_named(arguments, message):
 def test_out_of_bag_needs_samples_that_trees_have_not_seen():
     X, y = make_data()
     forest = ExtraTreesQuantileRegressor(3, random_state=0).fit(X, y)
-    with pytest.raises(ValueError, match="only available if bootstrap=True"):
+    with pytest.raises(ValueError, match="oob_score=True needs samples that trees have not seen"):
         forest.predict(X, oob_score=True)
     with pytest.raises(ValueError, match="y must have a target for each of 120 samples"):
         forest.quantile_ranks(X, y[:3])

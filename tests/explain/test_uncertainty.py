@@ -104,8 +104,11 @@ def test_standard_errors_need_trees_of_different_samples():
     with pytest.raises(ValueError, match=r"Got 1 tree\(s\)"):
         RandomForestRegressor(1, random_state=0).fit(X, Y).predict_standard_error(X)
     model = sklearn.ensemble.RandomForestRegressor(3, random_state=0).fit(X, Y)
+    converted = spinney.from_sklearn(model)
     with pytest.raises(ValueError, match="does not know its samples"):
-        spinney.from_sklearn(model).predict_standard_error(X)
+        converted.predict_standard_error(X)
+    with pytest.raises(ValueError, match="oob_score=True is not possible"):
+        converted.predict_standard_error(X, oob_score=True)
 
 
 @pytest.mark.parametrize("kind", [RandomForestRegressor, ExtraTreesRegressor])
@@ -171,3 +174,55 @@ def test_what_has_no_spread_is_told():
     quantiles = RandomForestQuantileRegressor(3, random_state=0).fit(X, Y)
     with pytest.raises(TypeError, match="return_std"):
         quantiles.predict(X, return_std=True)
+
+
+@pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
+@pytest.mark.parametrize("n_trees", [4, 40])
+def test_out_of_bag_only_trees_that_have_not_seen_a_sample_count(n_trees):
+    forest = RandomForestRegressor(n_trees, min_samples_leaf=3, oob_score=True, random_state=0)
+    forest.fit(X[TRAIN], Y[TRAIN])
+    mean, std = forest.predict(X[TRAIN], return_std=True, oob_score=True)
+    np.testing.assert_array_equal(mean, forest.oob_prediction_)
+    errors = forest.predict_standard_error(X[TRAIN], oob_score=True)
+    drawn = [set(rows) for rows in forest.estimators_samples_]
+    leaves = forest.apply(X[TRAIN])
+    n_few = 0
+    for row in range(len(X[TRAIN])):
+        unseen = [tree for tree in range(n_trees) if row not in drawn[tree]]
+        n_few += len(unseen) < 2
+        means = [forest.estimators_[tree].predict(X[row : row + 1])[0] for tree in unseen]
+        if not unseen:
+            assert np.isnan(std[row])
+            continue
+        variances = [forest.estimators_[tree].tree_.impurity[leaves[row, tree]] for tree in unseen]
+        assert std[row] == pytest.approx(np.sqrt(np.mean(variances) + np.var(means)))
+        assert np.isnan(errors[row]) == (len(unseen) < 2)
+    assert (n_few > 0) == (n_trees == 4)
+
+
+def test_errors_out_of_bag_are_those_of_the_trees_that_count():
+    forest = RandomForestRegressor(60, min_samples_leaf=3, random_state=0)
+    forest.fit(X[TRAIN], Y[TRAIN])
+    found = forest.predict_standard_error(X[TRAIN], oob_score=True)
+    counts = np.array([np.bincount(rows, minlength=150) for rows in forest.estimators_samples_])
+    variance = counts.var(axis=0).mean()
+    for row in range(0, 150, 10):
+        unseen = counts[:, row] == 0
+        values = np.array([tree.predict(X[row : row + 1])[0] for tree in forest.estimators_])
+        centred, own = values[unseen] - values[unseen].mean(), counts[unseen]
+        shared = (own - own.mean(axis=0)).T @ centred / len(own)
+        total = np.sum(shared**2) - 150 * variance * np.sum(centred**2) / len(own) ** 2
+        assert found[row] == pytest.approx(np.sqrt(max(total, 0.0)), rel=1e-7, abs=1e-7)
+    assert np.count_nonzero(found) > 10
+
+
+@pytest.mark.parametrize("ask", ["predict", "predict_standard_error"])
+def test_out_of_bag_means_the_training_samples(ask):
+    forest = RandomForestRegressor(9, random_state=0).fit(X[TRAIN], Y[TRAIN])
+    with pytest.raises(ValueError, match="X must be the training samples if oob_score=True: 150"):
+        getattr(forest, ask)(X[QUERY], oob_score=True)
+    with pytest.raises(TypeError, match=r"oob_score must be a bool. Got 'yes'"):
+        getattr(forest, ask)(X[TRAIN], oob_score="yes")
+    whole = ExtraTreesRegressor(9, random_state=0).fit(X[TRAIN], Y[TRAIN])
+    with pytest.raises(ValueError, match="set bootstrap"):
+        getattr(whole, ask)(X[TRAIN], oob_score=True)

@@ -30,12 +30,13 @@ FORESTS = (
     "RandomTreesEmbedding",
 )
 replaced = [(sklearn.tree, TREES), (sklearn.ensemble, FORESTS)]
-if os.environ.get("REDIRECT_PACKAGE") == "imblearn":
+package = os.environ.get("REDIRECT_PACKAGE")
+if package == "imblearn":
     # Its own classes are made of scikit-learn's.
     import imblearn.ensemble
 
     replaced = [(imblearn.ensemble, ["BalancedRandomForestClassifier"])]
-if os.environ.get("REDIRECT_PACKAGE") == "quantile_forest":
+if package == "quantile_forest":
     import quantile_forest
 
     names = ["RandomForestQuantileRegressor", "ExtraTreesQuantileRegressor"]
@@ -43,6 +44,19 @@ if os.environ.get("REDIRECT_PACKAGE") == "quantile_forest":
 for module, names in replaced:
     for name in names:
         setattr(module, name, getattr(spinney, name))
+if package == "mapie":
+    # Scikit-learn's forests are replaced as well: MAPIE is given ours.
+    import mapie.classification
+    import mapie.regression.regression
+
+    import spinney.conformal
+
+    for module, name in (
+        (mapie.regression.regression, "CrossConformalRegressor"),
+        (mapie.regression.regression, "JackknifeAfterBootstrapRegressor"),
+        (mapie.classification, "CrossConformalClassifier"),
+    ):
+        setattr(module, name, getattr(spinney.conformal, name))
 
 outcomes = {}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,19 +13,14 @@ from sklearn.utils.validation import check_is_fitted
 from spinney._common.checks import check_int, is_bool
 from spinney._common.messages import reject_parameter
 from spinney._data.unknown_categories import tell_once
-from spinney._spinney import Forest, share_leaves
-
-if TYPE_CHECKING:
-    from spinney._fit.draws import Draws
+from spinney._explain.out_of_bag import OutOfBag
+from spinney._spinney import share_leaves
 
 _MAX_INDEX = 2**31 - 1
 
 
-class ForestNeighbours(ABC):
+class ForestNeighbours(OutOfBag, ABC):
     """Mixin of the grown forests, by whose leaves rows are neighbours."""
-
-    forest_: Forest
-    _draws: Draws | None
 
     def proximity(self, X: Any, Y: Any = None, *, oob: bool = False) -> Any:
         """Return how often two samples share a leaf.
@@ -66,8 +61,11 @@ class ForestNeighbours(ABC):
             reject_parameter("proximity", "Y", Y, "None if oob=True")
         with tell_once():
             leaves = self.apply(X)
-            unseen = self._list_unseen(leaves.shape[0]) if oob else None
             others = None if Y is None else self.apply(Y)
+        unseen = None
+        if oob:
+            draws = self._get_draws(leaves.shape[0], "oob=True")
+            unseen = draws.mark_unseen(self.forest_.seeds, self._count_threads())
         n_others = leaves.shape[0] if others is None else others.shape[0]
         indptr, indices, shares = share_leaves(leaves, others, unseen, self._count_threads())
         if shares.size <= _MAX_INDEX:
@@ -108,25 +106,6 @@ class ForestNeighbours(ABC):
         """
         check_int("nearest", "k", k, 1)
         return list_nearest(self.proximity(X, Y), int(k))
-
-    def _list_unseen(self, n_samples: int) -> NDArray[np.uint8]:
-        """Return 1 where a tree was grown without a sample, else 0: (n_samples, n_trees)."""
-        if self._draws is None:
-            raise ValueError(
-                "A forest that from_sklearn has made does not know the samples of its trees: "
-                "oob=True is not possible."
-            )
-        if self._draws.scheme == "all":
-            raise ValueError(
-                "oob=True needs samples that trees have not seen. Got a forest whose trees have "
-                "seen all samples: set bootstrap."
-            )
-        if self._draws.n_samples != n_samples:
-            raise ValueError(
-                "X must be the training samples if oob=True: "
-                f"{self._draws.n_samples} samples. Got {n_samples} instead."
-            )
-        return self._draws.mark_unseen(self.forest_.seeds, self._count_threads())
 
     @abstractmethod
     def apply(self, X: Any) -> NDArray[np.int64]:

@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from spinney._spinney import Forest, draw_rows
-
-if TYPE_CHECKING:
-    from spinney._fit.draws import Draws
+from spinney._explain.out_of_bag import OutOfBag
+from spinney._spinney import draw_rows
 
 # Rows of so many numbers, one for each tree, are held at once.
 _NUMBERS_AT_ONCE = 2**24
 
 
-class StandardErrors(ABC):
+class StandardErrors(OutOfBag, ABC):
     """Mixin of the grown forests: how far predictions would be others with other training data."""
 
-    forest_: Forest
     n_outputs_: int
-    _draws: Draws | None
 
-    def predict_standard_error(self, X: Any) -> Any:
+    def predict_standard_error(self, X: Any, *, oob_score: bool = False) -> Any:
         """Return the standard errors of the means that the forest predicts.
 
         They say how much the means would vary from one training set to the next (Wager, Hastie and
@@ -38,12 +34,16 @@ class StandardErrors(ABC):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The samples. Sparse formats other than CSR are converted to it.
+        oob_score : bool, default=False
+            Whether `X` are the training samples, and the errors those of the means out of bag: of
+            the trees that have not seen a sample.
 
         Returns
         -------
         errors : ndarray of shape (n_samples,) or (n_samples, n_outputs) of a regressor; \
                 (n_samples, n_classes), or a list of one such array per output, of a classifier
-            float64. Of classes, those of the shares that `predict_proba` returns.
+            float64. Of classes, those of the shares that `predict_proba` returns. NaN where fewer
+            than two trees have not seen a sample, with `oob_score`.
 
         Raises
         ------
@@ -64,21 +64,23 @@ class StandardErrors(ABC):
         check_is_fitted(self)
         matrix: Any = self._validate_X_predict(X)  # type: ignore[attr-defined]
         n_threads: int = self._count_threads()  # type: ignore[attr-defined]
+        counted = self._mark_trees(matrix.shape[0], n_threads, oob_score)
         gram, n_samples, variance = self._multiply_counts(n_threads)
-        n_trees = gram.shape[0]
         values = self.forest_.predict_trees(matrix, n_threads)
-        values = values.reshape(matrix.shape[0], n_trees, -1)
         errors = np.empty((values.shape[0], values.shape[2]))
-        step = max(1, _NUMBERS_AT_ONCE // n_trees)
+        step = max(1, _NUMBERS_AT_ONCE // values.shape[1])
         for start in range(0, values.shape[0], step):
+            block = slice(start, start + step)
+            own = None if counted is None else counted[block]
             for value in range(values.shape[2]):
-                of_trees = values[start : start + step, :, value]
-                centred = of_trees - of_trees.mean(axis=1, keepdims=True)
+                centred, n_trees = _centre(values[block, :, value], own)
                 # t' G t / B^2, less what the trees' own variance adds to it.
                 jackknife = np.einsum("ij,ij->i", centred @ gram, centred)
                 surplus = n_samples * variance * np.einsum("ij,ij->i", centred, centred)
-                found = np.maximum(jackknife - surplus, 0.0)
-                errors[start : start + step, value] = np.sqrt(found) / n_trees
+                found = np.sqrt(np.maximum(jackknife - surplus, 0.0)) / n_trees
+                errors[block, value] = np.where(n_trees > 1, found, np.nan)
+        if counted is not None:
+            self._warn_of_seen(int(np.count_nonzero(counted.sum(axis=1) < 2)))
         split: NDArray[np.float64] = self._split_outputs(errors)  # type: ignore[attr-defined]
         return self._interpret_errors(split)
 
@@ -140,3 +142,15 @@ class StandardErrors(ABC):
         # Products of single precision are twice as fast, and exact while sums are small integers.
         is_small = int(counts.max()) * int(counts.sum(axis=1, dtype=np.int64).max()) < 2**22
         return counts.astype(np.float32 if is_small else np.float64)
+
+
+def _centre(
+    values: NDArray[np.float64], counted: NDArray[np.bool_] | None
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return values of trees less their mean, 0 for trees that do not count; and how many count."""
+    n_rows, n_trees = values.shape
+    if counted is None:
+        return values - values.mean(axis=1, keepdims=True), np.full(n_rows, n_trees)
+    n_counted = np.count_nonzero(counted, axis=1)
+    means = np.where(counted, values, 0.0).sum(axis=1) / np.maximum(n_counted, 1)
+    return np.where(counted, values - means[:, None], 0.0), np.maximum(n_counted, 1)

@@ -8,9 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spinney._fit.draws import Draws
-from spinney._spinney import list_rows_of_leaves
+from spinney._spinney import Forest, list_rows_of_leaves
 
 _MOST_IN_A_BYTE = 255
+# Leaves of rows, one for each tree, that are held at once: 64 MiB.
+_LEAVES_AT_ONCE = 2**23
 
 
 class LeafRows(NamedTuple):
@@ -68,8 +70,8 @@ class LeafRows(NamedTuple):
 
 
 def list_leaf_rows(
-    leaves: NDArray[np.int64],
-    trees: tuple[NDArray[np.int64], list[int]],
+    forest: Forest,
+    X: Any,
     draws: Draws,
     y: NDArray[np.float64],
     limit: int | None,
@@ -79,10 +81,9 @@ def list_leaf_rows(
 
     Parameters
     ----------
-    leaves : ndarray of shape (n_samples, n_trees)
-        The leaf that each training row reaches in each tree.
-    trees : tuple
-        For each tree the number of its nodes, and its seed.
+    forest : Forest
+    X : ndarray or CSR matrix of shape (n_samples, n_features)
+        The training rows.
     draws : Draws
         How rows are drawn, and their weights.
     y : ndarray of shape (n_samples, n_outputs)
@@ -90,25 +91,57 @@ def list_leaf_rows(
         So many rows of a leaf are kept, drawn at random.
     n_threads : int
     """
+    n_samples, n_trees = y.shape[0], len(forest)
     order = np.argsort(y[:, 0], kind="stable")
-    n_nodes, seeds = trees
-    *lists, weights = list_rows_of_leaves(
-        np.ascontiguousarray(leaves),
-        (n_nodes, np.array(seeds, dtype=np.uint64)),
-        draws,
-        order.astype(np.uint32),
-        limit,
-        n_threads,
-    )
-    n_rows, n_nodes, rows, all_counts, firsts, leaf_bits = lists
-    most = int(all_counts.max(initial=1))
-    counts: Any = all_counts
-    if most <= _MOST_IN_A_BYTE:
-        counts = None if most == 1 else all_counts.astype(np.uint8)
-    ranks = np.empty((y.shape[1] - 1, y.shape[0]), dtype=np.uint32)
+    parts, weights = [], None
+    step = max(n_threads, _LEAVES_AT_ONCE // n_samples)
+    for start in range(0, n_trees, step):
+        numbers = range(start, min(start + step, n_trees))
+        seeds = [forest.seeds[number] for number in numbers]
+        some = forest if step >= n_trees else Forest([forest.tree(n) for n in numbers], seeds)
+        *lists, weights = list_rows_of_leaves(
+            some.apply(X, n_threads),
+            (some.node_counts.astype(np.int64), np.array(seeds, dtype=np.uint64)),
+            draws,
+            order.astype(np.uint32),
+            limit,
+            n_threads,
+        )
+        lists[3] = _narrow_counts(lists[3])
+        parts.append(lists)
+    n_rows, n_nodes, rows, counts, firsts, leaves = zip(*parts, strict=True)
+    if any(of_trees is not None for of_trees in counts):
+        counts = tuple(
+            np.ones(len(own), dtype=np.uint8) if of_trees is None else of_trees
+            for own, of_trees in zip(rows, counts, strict=True)
+        )
+    ranks = np.empty((y.shape[1] - 1, n_samples), dtype=np.uint32)
     for output, column in enumerate(y.T[1:]):
-        of_row = np.empty(y.shape[0], dtype=np.uint32)
-        of_row[np.argsort(column, kind="stable")] = np.arange(y.shape[0], dtype=np.uint32)
+        of_row = np.empty(n_samples, dtype=np.uint32)
+        of_row[np.argsort(column, kind="stable")] = np.arange(n_samples, dtype=np.uint32)
         ranks[output] = of_row[order]
     values = np.ascontiguousarray(np.sort(y.T, axis=1))
-    return LeafRows(n_rows, n_nodes, rows, counts, firsts, leaf_bits, weights, values, ranks)
+    return LeafRows(
+        _join(n_rows),
+        _join(n_nodes),
+        _join(rows),
+        None if counts[0] is None else _join(counts),
+        _join(firsts),
+        _join(leaves),
+        weights,
+        values,
+        ranks,
+    )
+
+
+def _join(parts: tuple[NDArray[Any], ...]) -> NDArray[Any]:
+    """Return lists of trees as one, without a copy if there is one alone."""
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def _narrow_counts(counts: NDArray[np.uint32]) -> Any:
+    """Return counts in bytes, if they fit; None if all are 1."""
+    most = int(counts.max(initial=1))
+    if most == 1:
+        return None
+    return counts.astype(np.uint8) if most <= _MOST_IN_A_BYTE else counts

@@ -13,7 +13,7 @@ from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.validation import check_is_fitted
 
 from spinney._fit.params import store_parameters
-from spinney.conformal._intervals import ConformalRegressor, bound_by_residuals, predict_means
+from spinney.conformal._intervals import ConformalRegressor, predict_means
 from spinney.conformal._sets import ConformalClassifier
 from spinney.ensemble import RandomForestClassifier, RandomForestRegressor
 from spinney.ensemble._forest import ForestClassifier, ForestRegressor
@@ -114,7 +114,7 @@ class CrossConformalRegressor(ConformalRegressor):
         residuals = np.abs(targets - folds.predict_left_out(X, predict_means))
         self._check_levels(residuals.shape[0])
         self.estimator_, self.estimators_ = whole, folds.forests
-        self.residuals_, self._folds = residuals, folds.of_sample
+        self.residuals_, self._folds = residuals, folds.of_sample.astype(np.uint32)
         self.n_features_in_ = whole.n_features_in_
         return self
 
@@ -136,11 +136,9 @@ class CrossConformalRegressor(ConformalRegressor):
     def _bound(
         self, X: Any, levels: list[float]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        self._check_levels(self.residuals_.shape[0])
-        means = np.array([predict_means(forest, X) for forest in self.estimators_])
-        return bound_by_residuals(
-            lambda rows: means[:, rows][self._folds], means.shape[1], self.residuals_, levels
-        )
+        means = np.stack([predict_means(forest, X) for forest in self.estimators_], axis=1)
+        n_threads = self.estimator_._count_threads()
+        return self._bound_by_residuals(means, self._folds, levels, n_threads)
 
 
 class CrossConformalClassifier(ConformalClassifier):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,16 +10,16 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from spinney._common.sklearn_base import RegressorMixin
+from spinney._spinney import bound_intervals
 from spinney.conformal._levels import Conformal, find_rank
-
-# Numbers of a block of query rows, one for each training sample, that are held at once.
-_NUMBERS_AT_ONCE = 2**22
 
 
 class ConformalRegressor(RegressorMixin, Conformal):
     """Base class of the regressors that predict intervals."""
 
     _predicts: ClassVar[str] = "Intervals"
+
+    residuals_: NDArray[np.float64]
 
     @abstractmethod
     def predict(self, X: Any) -> NDArray[np.float64]:
@@ -31,6 +30,36 @@ class ConformalRegressor(RegressorMixin, Conformal):
         self, X: Any, levels: list[float]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the lower and the upper bounds, of shape (n_samples, n_levels)."""
+
+    def _bound_by_residuals(
+        self,
+        predictions: NDArray[np.float64],
+        unseen: NDArray[Any],
+        levels: list[float],
+        n_threads: int,
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the bounds by predictions of models that have not seen the residuals' samples.
+
+        Parameters
+        ----------
+        predictions : ndarray of shape (n_samples, n_models)
+        unseen : ndarray of shape (n_residuals,), uint32, or (n_residuals, n_models), uint8
+            The model that has not seen the sample of each residual; or 1 for the models that have
+            not seen it, whose mean is taken.
+        levels : list of float
+        n_threads : int
+
+        Returns
+        -------
+        lower, upper : ndarray of shape (n_samples, n_levels)
+        """
+        n = self.residuals_.shape[0]
+        self._check_levels(n)
+        ranks = [find_rank(level, n) - 1 for level in levels]
+        predictions = np.ascontiguousarray(predictions)
+        bounds = bound_intervals(predictions, unseen, self.residuals_, ranks, n_threads)
+        lower, upper = np.split(bounds, 2, axis=1)
+        return lower, upper
 
     def predict_interval(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Predict the target of each sample, and intervals that cover it.
@@ -50,42 +79,6 @@ class ConformalRegressor(RegressorMixin, Conformal):
         check_is_fitted(self)
         lower, upper = self._bound(X, self._read_levels())
         return self.predict(X), np.stack([lower, upper], axis=1)
-
-
-def bound_by_residuals(
-    means: Callable[[slice], NDArray[np.float64]],
-    n_samples: int,
-    residuals: NDArray[np.float64],
-    levels: list[float],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return order statistics of predictions less and plus residuals.
-
-    Parameters
-    ----------
-    means : callable
-        Returns for some query rows, of shape (n_residuals, n_rows), the predictions by models that
-        have not seen the sample of each residual.
-    n_samples : int
-        Number of query rows.
-    residuals : ndarray of shape (n_residuals,)
-    levels : list of float
-
-    Returns
-    -------
-    lower, upper : ndarray of shape (n_samples, n_levels)
-    """
-    n = residuals.shape[0]
-    ranks = [find_rank(level, n) - 1 for level in levels]
-    opposite = [n - 1 - rank for rank in ranks]
-    lower, upper = np.empty((n_samples, len(levels))), np.empty((n_samples, len(levels)))
-    step = max(1, _NUMBERS_AT_ONCE // n)
-    for start in range(0, n_samples, step):
-        block = slice(start, min(start + step, n_samples))
-        of_block = np.ascontiguousarray(means(block).T)
-        least = np.partition(of_block - residuals, sorted(set(opposite)), axis=1)
-        most = np.partition(of_block + residuals, sorted(set(ranks)), axis=1)
-        lower[block], upper[block] = least[:, opposite], most[:, ranks]
-    return lower, upper
 
 
 def predict_means(forest: Any, X: Any) -> NDArray[np.float64]:

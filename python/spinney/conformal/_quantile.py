@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from spinney._fit.params import store_parameters
 from spinney.conformal._intervals import ConformalRegressor, find_quantile
 from spinney.ensemble import RandomForestQuantileRegressor
-from spinney.ensemble._quantile_forests import QuantileForestRegressor
+from spinney.ensemble._quantile_base import QuantileForestRegressor
 
 if TYPE_CHECKING:
     from typing_extensions import Self

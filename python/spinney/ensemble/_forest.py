@@ -249,7 +249,7 @@ class ForestRegressor(BaggedRegressor, BaseForest):
     # By tree and node, the variance of the targets; made when it is first asked for.
     _variances: list[NDArray[np.float64]]
 
-    def predict(self, X: Any, return_std: bool = False) -> Any:
+    def predict(self, X: Any, return_std: bool = False, *, oob_score: bool = False) -> Any:
         """Predict the target of each sample: the mean of what the trees predict.
 
         Parameters
@@ -260,6 +260,9 @@ class ForestRegressor(BaggedRegressor, BaseForest):
             Whether to return the standard deviation of the target as well: by the law of total
             variance from the variances of the targets in the leaves, and the variance of the means
             of the trees. It needs `criterion="squared_error"` and one output.
+        oob_score : bool, default=False
+            Whether `X` are the training samples, and each is predicted by the trees that have not
+            seen it. NaN, with a warning, where there are none.
 
         Returns
         -------
@@ -270,10 +273,13 @@ class ForestRegressor(BaggedRegressor, BaseForest):
         """
         if not is_bool(return_std):
             raise TypeError(f"return_std must be a bool. Got {return_std!r} instead.")
-        prediction = super().predict(X)
-        return (prediction, self._predict_std(X)) if return_std else prediction
+        rows, n_threads = self._validate_X_predict(X), self._count_threads()
+        counted = self._mark_trees(rows.shape[0], n_threads, oob_score)
+        values = self._predict_means(rows, n_threads, oob_score)
+        prediction = self._split_outputs(values)[..., 0]
+        return (prediction, self._predict_std(rows, counted)) if return_std else prediction
 
-    def _predict_std(self, X: Any) -> NDArray[np.float64]:
+    def _predict_std(self, rows: Any, counted: NDArray[np.bool_] | None) -> NDArray[np.float64]:
         if self.criterion != "squared_error" or self.n_outputs_ > 1:
             raise ValueError(
                 "return_std=True needs criterion='squared_error', by which leaves know the "
@@ -281,15 +287,24 @@ class ForestRegressor(BaggedRegressor, BaseForest):
                 f"{self.n_outputs_} output(s). RandomForestQuantileRegressor predicts quantiles of "
                 "any targets."
             )
-        rows, n_threads = self._validate_X_predict(X), self._count_threads()
+        n_threads = self._count_threads()
         if "_variances" not in vars(self):
             self._variances = [self.forest_.tree(t).impurity for t in range(len(self.forest_))]
         leaves = self.forest_.apply(rows, n_threads)
         within = np.zeros(leaves.shape[0])
         for tree, variances in enumerate(self._variances):
-            within += variances[leaves[:, tree]]
-        between = self.forest_.predict_trees(rows, n_threads).var(axis=1)
-        std: NDArray[np.float64] = np.sqrt(within / len(self.forest_) + between)
+            of_leaves = variances[leaves[:, tree]]
+            within += of_leaves if counted is None else np.where(counted[:, tree], of_leaves, 0.0)
+        values = self.forest_.predict_trees(rows, n_threads)[:, :, 0]
+        std: NDArray[np.float64]
+        if counted is None:
+            std = np.sqrt(within / len(self.forest_) + values.var(axis=1))
+            return std
+        n_trees = np.count_nonzero(counted, axis=1)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            means = np.where(counted, values, 0.0).sum(axis=1) / n_trees
+            squares = np.where(counted, (values - means[:, None]) ** 2, 0.0).sum(axis=1)
+            std = np.sqrt((within + squares) / n_trees)
         return std
 
     def _interpret_errors(self, errors: NDArray[np.float64]) -> Any:

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
+from spinney._common.progress import show_progress
 from spinney._common.types import (
     Bootstrap,
     CategoryOrder,
@@ -23,6 +25,7 @@ from spinney._common.types import (
 from spinney._fit.params import store_parameters
 from spinney.ensemble._bagged import BaggedClassifier, BaggedRegressor
 from spinney.ensemble._lazy_base import BaseLazyForest
+from spinney.ensemble._quantile_base import check_interpolation, read_quantiles, shape_quantiles
 
 
 class LazyForestClassifier(BaggedClassifier, BaseLazyForest):
@@ -405,6 +408,46 @@ class LazyForestRegressor(BaggedRegressor, BaseLazyForest):
         handle_unknown: HandleUnknown = "ignore",
     ) -> None:
         store_parameters(locals())
+
+    def predict(
+        self, X: Any, quantiles: Any = None, interpolation: str = "linear"
+    ) -> NDArray[np.float64]:
+        """Predict the mean of what the trees predict, or quantiles of the target.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples. Sparse formats other than CSR are converted to it.
+        quantiles : float, list of float or "mean", default=None
+            The quantiles, in [0, 1], of the training targets in the leaves that a sample reaches:
+            bit for bit what `RandomForestQuantileRegressor` predicts (with `splitter="random"`,
+            what `ExtraTreesQuantileRegressor` does). They need trees that are not grown completely.
+            None and "mean": the mean of the trees.
+        interpolation : {"linear", "lower", "higher", "midpoint", "nearest"}, default="linear"
+            What a quantile between two targets is, as in :func:`numpy.quantile`.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,), (n_samples, n_quantiles) or \
+                (n_samples, n_outputs, n_quantiles)
+            float64. The axes of outputs and of quantiles are left out if they have length 1.
+        """
+        check_is_fitted(self)
+        wanted = read_quantiles(quantiles)
+        check_interpolation(interpolation)
+        if wanted is None:
+            return super().predict(X)
+        if self.criterion == "quantile":
+            raise ValueError("Leaves of criterion='quantile' predict the quantile that it names.")
+        X, n_threads, forest = (
+            self._validate_X_predict(X),
+            self._count_threads(),
+            self._take_trees(),
+        )
+        traversal = self._choose_lazy(forest, "quantiles")
+        with show_progress(self._read_verbose(), 0, len(forest)) as watcher:
+            found = forest.quantiles(X, wanted, interpolation, traversal, n_threads, watcher)
+        return shape_quantiles(found, self.n_outputs_)
 
     def _interpret(self, values: NDArray[np.float64]) -> tuple[NDArray[Any], Any]:
         prediction = values[..., 0]

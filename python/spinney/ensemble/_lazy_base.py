@@ -157,13 +157,8 @@ class BaseLazyForest(BaseBaggedTrees):
             self._count_threads(),
             self._take_trees(),
         )
-        if weights and traversal == "auto":
-            # For many query rows "auto" would grow trees completely.
-            traversal = "batched"
-            try:
-                forest.check_traversal(traversal)
-            except ValueError as error:
-                raise ValueError(f"weights=True needs a lazy traversal: {error}") from error
+        if weights:
+            traversal = self._choose_lazy(forest, "weights=True")
         with show_progress(self._read_verbose(), 0, len(forest)) as watcher:
             values, visits, path_lengths, csr = forest.explore(
                 X, traversal, bool(weights), n_threads, watcher
@@ -173,6 +168,21 @@ class BaseLazyForest(BaseBaggedTrees):
             matrix = sparse.csr_matrix(csr, shape=(path_lengths.shape[0], forest.n_samples))
         prediction, probabilities = self._interpret(self._split_outputs(values))
         return Exploration(prediction, probabilities, *visits, path_lengths, matrix)
+
+    def _choose_lazy(self, forest: LazyForest, asked: str) -> str:
+        """Return a traversal that knows the training samples of leaves.
+
+        Raises ValueError, which names what was asked for, where trees are grown completely.
+        """
+        traversal = self._read_traversal()
+        if traversal == "auto":
+            # For many query rows "auto" would grow trees completely.
+            traversal = "batched"
+        try:
+            forest.check_traversal(traversal)
+        except ValueError as error:
+            raise ValueError(f"{asked} needs a lazy traversal: {error}") from error
+        return traversal
 
     def nearest(self, X: Any, k: int = 10) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return the training samples that weigh most in each prediction.

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from spinney._common.checks import check_int, require_matplotlib
 from spinney.conformal._intervals import ConformalRegressor
-from spinney.ensemble._quantile_forests import QuantileForestRegressor
+from spinney.ensemble._quantile_base import QuantileForestRegressor
 from spinney.tree._words import find_feature_names
 
 _BLUE, _DARK, _RED = "#8fc3e8", "#20425c", "#c8452f"

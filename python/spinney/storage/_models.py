@@ -184,7 +184,7 @@ class StoredModel:
         missing = [name for name in TREE_SECTIONS if name not in self.sections]
         if missing:
             raise ValueError(f"The model file has no section {missing[0]!r}.")
-        self._decoder = Decoder(self._list_arrays(), _RECORDS)
+        self._decoder = Decoder(self._list_arrays(), _RECORDS, (LeafRows,))
 
     def _read_header(self) -> dict[str, Any]:
         if "header" not in self.sections:

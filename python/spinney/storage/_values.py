@@ -108,11 +108,21 @@ class Decoder:
         The bytes of the arrays.
     records : tuple of type
         Classes of named tuples that may occur.
+    mapped : tuple of type
+        Those among them whose arrays are the bytes of the file, and not copies of them: they are
+        large, and nobody writes to them.
     """
 
-    def __init__(self, arrays: list[NDArray[np.uint8]], records: tuple[Any, ...] = ()) -> None:
+    def __init__(
+        self,
+        arrays: list[NDArray[np.uint8]],
+        records: tuple[Any, ...] = (),
+        mapped: tuple[Any, ...] = (),
+    ) -> None:
         self._arrays = arrays
         self._records = {record.__name__: record for record in records}
+        self._mapped = {record.__name__ for record in mapped}
+        self._is_mapped = False
 
     def decode(self, coded: Any) -> Any:
         """Return the value of some JSON.
@@ -139,7 +149,9 @@ class Decoder:
         if kind == "names":
             return {key: self.decode(item) for key, item in coded["items"].items()}
         if kind in self._records:
+            self._is_mapped = kind in self._mapped
             fields = {field: self.decode(item) for field, item in coded.items() if field != "type"}
+            self._is_mapped = False
             return self._records[kind](**fields)
         if kind == "array":
             return self._decode_array(coded)
@@ -178,8 +190,10 @@ class Decoder:
         data = self._arrays[number]
         if data.shape[0] % dtype.itemsize:
             raise ValueError(f"{data.shape[0]} bytes of items of {dtype.itemsize}")
-        # A copy: the bytes of the file are not kept.
-        values = np.frombuffer(data.tobytes(), dtype=dtype).astype(dtype.newbyteorder("="))
+        values = np.frombuffer(data, dtype=dtype)
+        if not (self._is_mapped and values.flags.aligned and dtype.isnative):
+            # A copy: the bytes of the file are not kept.
+            values = np.frombuffer(data.tobytes(), dtype=dtype).astype(dtype.newbyteorder("="))
         if dtype.kind == "b" and np.any(data > 1):
             raise ValueError("bools that are neither 0 nor 1")
         if dtype.kind == "U":

@@ -1,0 +1,69 @@
+"""Which trees have not seen a training sample."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spinney._common.checks import is_bool
+from spinney._common.messages import warn_caller
+from spinney._spinney import Forest
+
+if TYPE_CHECKING:
+    from spinney._fit.draws import Draws
+
+
+class OutOfBag:
+    """Mixin of the grown forests: predictions of samples by trees that have not seen them."""
+
+    forest_: Forest
+    _draws: Draws | None
+
+    def _get_draws(self, n_samples: int, asked: str = "oob_score=True") -> Draws:
+        """Return how the trees have drawn the training samples, which so many rows must be.
+
+        `asked` is what messages say the caller has asked for.
+        """
+        if self._draws is None:
+            raise ValueError(
+                "A forest that from_sklearn has made does not know the samples of its trees: "
+                f"{asked} is not possible."
+            )
+        if self._draws.scheme == "all":
+            raise ValueError(
+                f"{asked} needs samples that trees have not seen. Got a forest whose trees have "
+                "seen all samples: set bootstrap."
+            )
+        if self._draws.n_samples != n_samples:
+            raise ValueError(
+                f"X must be the training samples if {asked}: {self._draws.n_samples} samples. "
+                f"Got {n_samples} instead."
+            )
+        return self._draws
+
+    def _predict_means(self, X: Any, n_threads: int, oob_score: bool) -> NDArray[np.float64]:
+        """Return the means of the trees, or of those that have not seen a sample (NaN if none)."""
+        if not oob_score:
+            return self.forest_.predict(X, n_threads)
+        values, n_trees = self.forest_.predict_oob(X, self._get_draws(X.shape[0]), n_threads)
+        values[n_trees == 0] = np.nan
+        self._warn_of_seen(int(np.count_nonzero(n_trees == 0)))
+        return values
+
+    def _mark_trees(self, n_rows: int, n_threads: int, oob_score: Any) -> NDArray[np.bool_] | None:
+        """Return, of shape (n_rows, n_trees), which trees count for a row; None if all do."""
+        if not is_bool(oob_score):
+            raise TypeError(f"oob_score must be a bool. Got {oob_score!r} instead.")
+        if not oob_score:
+            return None
+        return self._get_draws(n_rows).mark_unseen(self.forest_.seeds, n_threads).astype(bool)
+
+    def _warn_of_seen(self, n_seen: int) -> None:
+        if n_seen > 0:
+            warn_caller(
+                f"Some inputs do not have OOB scores: all trees were grown on {n_seen} samples, "
+                "whose predictions are NaN. This probably means too few trees were used to compute "
+                "any reliable OOB estimates."
+            )

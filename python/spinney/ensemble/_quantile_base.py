@@ -1,0 +1,285 @@
+"""What the forests that predict quantiles share: the training rows of their leaves."""
+
+from __future__ import annotations
+
+import math
+from numbers import Integral, Real
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from spinney._common.checks import is_bool
+from spinney._data.arrays import to_rows
+from spinney._fit.draws import Draws
+from spinney._fit.leaf_rows import LeafRows, list_leaf_rows
+from spinney._fit.target import EncodedTarget
+from spinney._spinney import Forest, predict_leaf_quantiles, rank_in_leaves
+from spinney.ensemble._forest import ForestRegressor
+
+_INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
+_KINDS = ("rank", "weak", "strict", "mean")
+
+
+class QuantileForestRegressor(ForestRegressor):
+    """Base class of the forests that know the training rows of their leaves."""
+
+    default_quantiles: Any
+    max_samples_leaf: Any
+
+    # Quantiles are no means of trees.
+    _shares_folds = False
+    _leaf_rows: LeafRows
+
+    # --- Growth ---------------------------------------------------------------------------------
+
+    def _check_own_params(self) -> None:
+        super()._check_own_params()
+        if isinstance(self.criterion, str) and self.criterion == "quantile":
+            self._reject("criterion", "a str among {'squared_error', 'absolute_error', 'poisson'}")
+        limit = self.max_samples_leaf
+        if is_bool(limit):
+            is_legal = False
+        elif isinstance(limit, Integral):
+            is_legal = int(limit) >= 1
+        else:
+            is_legal = limit is None or (isinstance(limit, Real) and 0.0 < float(limit) <= 1.0)
+        if not is_legal:
+            expected = "an int in the range [1, inf), a float in the range (0.0, 1.0] or None"
+            self._reject("max_samples_leaf", expected)
+        read_quantiles(self.default_quantiles)
+
+    def _learn_leaves(self, X: Any, target: EncodedTarget, draws: Draws, n_threads: int) -> None:
+        limit = self.max_samples_leaf
+        if limit is not None:
+            of_all = not isinstance(limit, Integral)
+            limit = math.ceil(float(limit) * draws.n_samples) if of_all else int(limit)
+        y = target.y.astype(np.float64, copy=False)
+        self._leaf_rows = list_leaf_rows(self.forest_, to_rows(X), draws, y, limit, n_threads)
+
+    def _refuse_other_trees(self) -> NoReturn:
+        raise AttributeError(
+            "The trees of a quantile forest cannot be replaced: it knows the samples in the leaves "
+            "of its own trees alone."
+        )
+
+    def _restore(self, attributes: dict[str, Any], forest: Forest) -> str | None:
+        fault = super()._restore(attributes, forest)
+        rows: Any = getattr(self, "_leaf_rows", None)
+        is_sound = isinstance(rows, LeafRows) and rows.is_sound()
+        return fault if is_sound else "the rows of leaves"
+
+    def _convert_to_sklearn(self) -> NoReturn:
+        raise TypeError(
+            f"scikit-learn has no forests that predict quantiles, as {type(self).__name__} does."
+        )
+
+    # --- Predictions ----------------------------------------------------------------------------
+
+    def predict(
+        self,
+        X: Any,
+        quantiles: Any = None,
+        interpolation: str = "linear",
+        weighted_quantile: bool = True,
+        weighted_leaves: bool = False,
+        aggregate_leaves_first: bool = True,
+        oob_score: bool = False,
+        indices: Any = None,
+        duplicates: Any = None,
+    ) -> NDArray[np.float64]:
+        """Predict quantiles of the target, or its mean.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples. Sparse formats other than CSR are converted to it.
+        quantiles : float, list of float or "mean", default=None
+            The quantiles, in [0, 1]. "mean" is what a forest without quantiles predicts. None means
+            `default_quantiles`.
+        interpolation : {"linear", "lower", "higher", "midpoint", "nearest"}, default="linear"
+            What a quantile between two targets is, as in :func:`numpy.quantile`.
+        weighted_quantile : bool, default=True
+            Without `weighted_leaves` both values mean the same here.
+        weighted_leaves : bool, default=False
+            Whether all leaves weigh the same, as in Meinshausen's paper, so that a sample weighs
+            the less the more there are in its leaf. False: all samples of all leaves weigh the
+            same.
+        aggregate_leaves_first : bool, default=True
+            Whether the samples of the leaves of all trees are put together. False: the mean of the
+            quantiles of the trees.
+        oob_score : bool, default=False
+            Whether `X` are training samples, and each is predicted by the trees that have not seen
+            it. NaN, with a warning, where there are none.
+        indices : array-like of int of shape (n_samples,), default=None
+            With `oob_score`, the rows of the training data that the samples are; -1 for other
+            samples, which no tree has seen. None means all rows in their order.
+        duplicates : list of list of int, default=None
+            With `oob_score`, rows of the training data that are the same sample: a tree that has
+            seen one of them has seen all.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,), (n_samples, n_quantiles) or \
+                (n_samples, n_outputs, n_quantiles)
+            The axes of outputs and of quantiles are left out if they have length 1.
+        """
+        check_is_fitted(self)
+        wanted = read_quantiles(self.default_quantiles if quantiles is None else quantiles)
+        how = self._read_pooling(weighted_quantile, weighted_leaves, aggregate_leaves_first)
+        check_interpolation(interpolation)
+        rows = self._validate_X_predict(X)
+        n_threads = self._count_threads()
+        if wanted is None:
+            if oob_score and not (indices is None and duplicates is None):
+                values = self._predict_means_of(rows, n_threads, indices, duplicates)
+            else:
+                values = self._predict_means(rows, n_threads, oob_score)
+            return self._split_outputs(values)[..., 0]
+        leaves, counts = self._find_leaves(rows, n_threads, oob_score, indices, duplicates)
+        found = predict_leaf_quantiles(
+            self._leaf_rows, leaves, counts, wanted, (interpolation, *how), n_threads
+        )
+        return shape_quantiles(found, self.n_outputs_)
+
+    def quantile_ranks(
+        self,
+        X: Any,
+        y: Any,
+        kind: str = "rank",
+        aggregate_leaves_first: bool = True,
+        oob_score: bool = False,
+        indices: Any = None,
+        duplicates: Any = None,
+    ) -> NDArray[np.float64]:
+        """Return which share of the predicted distribution lies below targets.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples. Sparse formats other than CSR are converted to it.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets.
+        kind : {"rank", "weak", "strict", "mean"}, default="rank"
+            How equal targets count, as in :func:`scipy.stats.percentileofscore`.
+        aggregate_leaves_first : bool, default=True
+        oob_score : bool, default=False
+        indices : array-like of int, default=None
+        duplicates : list of list of int, default=None
+            As in `predict`.
+
+        Returns
+        -------
+        ranks : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            In [0, 1].
+        """
+        check_is_fitted(self)
+        if kind not in _KINDS:
+            names = ", ".join(map(repr, _KINDS))
+            raise ValueError(f"kind must be one of {names}. Got {kind!r} instead.")
+        rows = self._validate_X_predict(X)
+        n_threads = self._count_threads()
+        targets = np.asarray(y, dtype=np.float64)
+        targets = np.ascontiguousarray(targets.reshape(-1, 1) if targets.ndim == 1 else targets)
+        if targets.shape != (rows.shape[0], self.n_outputs_):
+            raise ValueError(
+                f"y must have a target for each of {rows.shape[0]} samples and {self.n_outputs_} "
+                f"outputs. Got shape {np.shape(y)} instead."
+            )
+        how = self._read_pooling(True, False, aggregate_leaves_first)
+        leaves, counts = self._find_leaves(rows, n_threads, oob_score, indices, duplicates)
+        ranks = rank_in_leaves(self._leaf_rows, leaves, counts, targets, (kind, *how), n_threads)
+        return ranks[:, 0] if self.n_outputs_ == 1 else ranks
+
+    def _read_pooling(self, weighted: Any, leaves: Any, first: Any) -> tuple[bool, bool]:
+        """Return whether leaves weigh the same, and whether each is asked alone."""
+        names = ("weighted_quantile", "weighted_leaves", "aggregate_leaves_first")
+        for name, value in zip(names, (weighted, leaves, first), strict=True):
+            if not is_bool(value):
+                raise TypeError(f"{name} must be a bool. Got {value!r} instead.")
+        return bool(weighted and leaves), not first
+
+    def _predict_means_of(
+        self, X: Any, n_threads: int, indices: Any, duplicates: Any
+    ) -> NDArray[np.float64]:
+        """Return the means out of bag of samples that are these rows of the training data."""
+        counts = self._find_unseen(X.shape[0], n_threads, indices, duplicates)
+        of_trees = self.forest_.predict_trees(X, n_threads)
+        with np.errstate(invalid="ignore"):
+            sums = np.einsum("ij,ijk->ik", counts.astype(np.float64), of_trees)
+            means: NDArray[np.float64] = sums / counts.sum(axis=1)[:, None]
+        return means
+
+    # --- Out of bag -----------------------------------------------------------------------------
+
+    def _find_leaves(
+        self, X: Any, n_threads: int, oob_score: bool, indices: Any, duplicates: Any
+    ) -> tuple[NDArray[np.int64], NDArray[np.uint8] | None]:
+        """Return the leaves of samples, and which trees count; None for all."""
+        if oob_score:
+            counts = self._find_unseen(X.shape[0], n_threads, indices, duplicates)
+            return self.forest_.apply(X, n_threads), counts
+        if indices is not None or duplicates is not None:
+            raise ValueError("indices and duplicates are for oob_score=True.")
+        return self.forest_.apply(X, n_threads), None
+
+    def _find_unseen(
+        self, n_rows: int, n_threads: int, indices: Any, duplicates: Any
+    ) -> NDArray[np.uint8]:
+        """Return, of shape (n_rows, n_trees), 1 where a tree has not seen a sample."""
+        n_samples = self._leaf_rows.values.shape[1]
+        if indices is None:
+            draws = self._get_draws(n_rows)
+            rows = np.arange(n_samples)
+        else:
+            draws = self._get_draws(n_samples)
+            given = np.asarray(indices)
+            rows = given.astype(np.int64) if given.dtype.kind in "iuf" else given
+            is_whole = given.dtype.kind in "iuf" and np.array_equal(rows, given)
+            if not is_whole or rows.shape != (n_rows,):
+                raise ValueError(
+                    f"indices must be an int for each of {n_rows} samples. "
+                    f"Got shape {given.shape} of type {given.dtype}."
+                )
+            if rows.size and not -1 <= rows.min() <= rows.max() < n_samples:
+                raise ValueError(f"indices must be -1 or rows below {n_samples}.")
+        unseen = draws.mark_unseen(self.forest_.seeds, n_threads)
+        for group in () if duplicates is None else duplicates:
+            unseen[list(group)] = unseen[list(group)].min(axis=0)
+        counts = np.ascontiguousarray(unseen[rows])
+        counts[rows < 0] = 1
+        self._warn_of_seen(int(np.count_nonzero(~counts.any(axis=1))))
+        return counts
+
+
+def read_quantiles(quantiles: Any) -> NDArray[np.float64] | None:
+    """Return quantiles; None for the mean."""
+    if quantiles is None or (isinstance(quantiles, str) and quantiles == "mean"):
+        return None
+    given = [quantiles] if np.ndim(quantiles) == 0 else list(quantiles)
+    for quantile in given:
+        is_number = isinstance(quantile, Real) and not is_bool(quantile)
+        if not (is_number and 0.0 <= float(quantile) <= 1.0):
+            raise ValueError(f"Quantiles must be in the range [0, 1], got {quantile!r}.")
+    if not given:
+        raise ValueError("Quantiles must be one number or more, or 'mean'. Got none.")
+    return np.array(given, dtype=np.float64)
+
+
+def check_interpolation(interpolation: Any) -> None:
+    """Raise ValueError unless quantiles can be interpolated so."""
+    if interpolation not in _INTERPOLATIONS:
+        names = ", ".join(map(repr, _INTERPOLATIONS))
+        raise ValueError(f"interpolation must be one of {names}. Got {interpolation!r} instead.")
+
+
+def shape_quantiles(found: NDArray[np.float64], n_outputs: int) -> NDArray[np.float64]:
+    """Return quantiles, of shape (n_samples * n_outputs, n_quantiles), in the shape of `predict`.
+
+    The axes of outputs and of quantiles are left out if they have length 1.
+    """
+    values = found.reshape(-1, n_outputs, found.shape[1])
+    if values.shape[2] == 1:
+        values = values[:, :, 0]
+    return values[:, 0] if values.shape[1] == 1 else values
