@@ -6,6 +6,7 @@ use super::binary::BinaryGini;
 use super::bounded::Bounded;
 use super::classes::{ClassCriterion, Measure};
 use super::isolation::Isolation;
+use super::log_rank::{LogRank, Variance};
 use super::ordered::Ordered;
 use super::packed::{NotPacked, Packed, PackedBinary, PackedClasses, PackedSums};
 use super::poisson::Poisson;
@@ -83,6 +84,13 @@ impl Forms for Isolation<'_> {
 }
 
 impl<M: Moment> Forms for Quantile<'_, M> {
+    type Packed = NotPacked;
+    type Small = NotSmall;
+    type Several = NotSmall;
+    type Wide = NotSmall;
+}
+
+impl<V: Variance> Forms for LogRank<'_, V> {
     type Packed = NotPacked;
     type Small = NotSmall;
     type Several = NotSmall;

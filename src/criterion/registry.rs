@@ -6,11 +6,13 @@ use super::entropy::Entropy;
 use super::forms::{Criterion, WeightForms};
 use super::gini::Gini;
 use super::isolation::Isolation;
+use super::log_rank::{self, Expected, LogRank, Pairs};
 use super::poisson::Poisson;
 use super::quantile::{self, Quantile};
 use super::squared_error::SquaredError;
 use super::weights::SmallWeights;
 use crate::data::Target;
+use crate::data::survival::Survival;
 use crate::data::target::{Classes, Numbers, TargetValues};
 use crate::error::{Error, Result};
 use crate::params::CriterionKind;
@@ -46,6 +48,7 @@ pub fn visit<V: Visitor>(kind: CriterionKind, target: &Target, visitor: V, runti
     match target.values() {
         TargetValues::Classes(_) => visit_classes(kind, target, visitor),
         TargetValues::Numbers(numbers) => visit_numbers(kind, target, numbers, visitor, runtime),
+        TargetValues::Survival(survival) => visit_times(kind, target, survival, visitor),
         TargetValues::Absent => match kind {
             CriterionKind::Isolation => visitor.visit(&Isolation::new(target.weights())),
             kind => Err(mismatch(kind, "'isolation'")),
@@ -87,7 +90,7 @@ fn visit_numbers<V: Visitor>(
         CriterionKind::Poisson => return visitor.visit(&Poisson::new(numbers, weights)?),
         CriterionKind::AbsoluteError => None,
         CriterionKind::Quantile(level) => Some(level),
-        CriterionKind::Gini | CriterionKind::Entropy | CriterionKind::Isolation => {
+        _ => {
             return Err(mismatch(kind, "'squared_error', 'absolute_error', 'quantile' or 'poisson'"));
         }
     };
@@ -95,6 +98,21 @@ fn visit_numbers<V: Visitor>(
         visitor.visit(&Quantile::<i64>::new(target, numbers, level, runtime)?)
     } else {
         visitor.visit(&Quantile::<i128>::new(target, numbers, level, runtime)?)
+    }
+}
+
+fn visit_times<V: Visitor>(kind: CriterionKind, target: &Target, survival: &Survival, visitor: V) -> Result<V::Output> {
+    match kind {
+        CriterionKind::LogRank { min_events } if log_rank::is_narrow(target) => {
+            visitor.visit(&LogRank::<Pairs<i64>>::new(target, survival, min_events))
+        }
+        CriterionKind::LogRank { min_events } => {
+            visitor.visit(&LogRank::<Pairs<i128>>::new(target, survival, min_events))
+        }
+        CriterionKind::LogRankFast { min_events } => {
+            visitor.visit(&LogRank::<Expected>::new(target, survival, min_events))
+        }
+        _ => Err(mismatch(kind, "'logrank' or 'logrank_fast'")),
     }
 }
 

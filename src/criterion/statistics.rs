@@ -23,6 +23,11 @@ pub trait Statistics: Sync {
     /// the length of a path, to which the depth of the node is added.
     const HAS_TARGET: bool = true;
 
+    /// Whether impurities do not say what a split gains, so that [`gain_of_split`](Self::gain_of_split)
+    /// does. The impurity of a node is then 0 until the tree is whole, and what the splits from the node
+    /// down gain after that, per weight.
+    const SPLITS_CARRY_GAIN: bool = false;
+
     /// The statistics of `samples`. O(number of samples), up to a logarithm.
     fn totals(&self, samples: &[u32]) -> Self::Totals;
     /// The statistics of a node without the samples of one of its children.
@@ -39,6 +44,12 @@ pub trait Statistics: Sync {
     /// The cost of a node: its weight times its impurity, summed over outputs. The unit may be any,
     /// if it is the same for all nodes.
     fn cost(&self, totals: &Self::Totals) -> f64;
+    /// What a split of a node gains, if [`SPLITS_CARRY_GAIN`](Self::SPLITS_CARRY_GAIN): in the weight and
+    /// the unit that users see, so that gains of different nodes can be compared. `left` are the
+    /// statistics of the left child. The default is for criteria whose impurities say it.
+    fn gain_of_split(&self, _node: &Self::Totals, _left: &Self::Totals) -> f64 {
+        0.0
+    }
     /// The number of values per node: outputs, times the largest number of classes of an output.
     /// The default is for numbers.
     fn n_values(&self) -> usize {

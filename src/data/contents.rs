@@ -4,6 +4,7 @@
 //! (`identity`).
 
 use super::Dataset;
+use super::survival::Survival;
 use super::target::{Classes, Numbers, Target, TargetValues};
 use crate::error::Result;
 use crate::rng::{combine, combine_all, hashed};
@@ -37,6 +38,10 @@ impl RowsOf<'_> {
             }
             TargetValues::Classes(Classes { slots, .. }) => {
                 ranges.map(|range| slots[range].iter().fold(0, |held, &slot| combine(held, slot.into()))).collect()
+            }
+            TargetValues::Survival(Survival { times, events, .. }) => {
+                let of_row = |&row: &u32| (times[row as usize], events[row as usize]);
+                self.rows.iter().map(of_row).map(|(time, event)| combine(bits_of(time), event.into())).collect()
             }
             TargetValues::Absent => vec![0; self.rows.len()],
         }

@@ -26,6 +26,7 @@ pub(crate) mod ranking;
 pub(crate) mod row_group;
 pub mod rows;
 pub mod sparse;
+pub mod survival;
 pub mod target;
 pub mod values;
 mod weights;

@@ -11,6 +11,8 @@
 //!   few of those (outliers, long tails), or where two values that differ by much of their size would
 //!   become one (`data::range`). Integers and dyadic fractions of moderate size are exact.
 //!
+//! * **Times** until an event become ranks (`data::survival`), and nothing is rounded.
+//!
 //! These bounds keep the exact comparisons of `num::Wide` and the `i128` sums of the criteria from
 //! overflow. The bounds do not depend on the number of samples, so that a weight of k and k copies
 //! give the same integers.
@@ -18,6 +20,7 @@
 use std::sync::Arc;
 
 use super::range::Range;
+use super::survival::Survival;
 pub use super::weights::{WEIGHT_BITS, Weights};
 use super::weights::{encode_weights, reweighted};
 use crate::error::{Error, Result};
@@ -51,6 +54,8 @@ pub enum TargetValues {
     Classes(Classes),
     /// Regression: a number for each sample and output.
     Numbers(Numbers),
+    /// Survival analysis: a time for each sample, and whether an event came then.
+    Survival(Survival),
     /// Nothing is to be predicted.
     Absent,
 }
@@ -110,6 +115,13 @@ pub enum Labels<'a> {
         /// The number of outputs: the length of a row of `y`.
         n_outputs: usize,
     },
+    /// Times until an event or until censoring.
+    Survival {
+        /// The time of each sample: finite and not below 0.
+        times: &'a [f64],
+        /// The event of each sample: 0 if the time is censored, else the number of the cause.
+        events: &'a [u32],
+    },
     /// Nothing is to be predicted.
     Absent {
         /// Number of samples.
@@ -129,11 +141,18 @@ impl Target {
         Self::encode(Labels::Numbers { y, n_outputs }, sample_weight, &Runtime::unstoppable())
     }
 
+    /// A survival target: for each sample a time, finite and not below 0, and an event, 0 if the time is
+    /// censored. One sample of positive weight at least must have an event.
+    pub fn survival(times: &[f64], events: &[u32], sample_weight: Option<&[f64]>) -> Result<Self> {
+        Self::encode(Labels::Survival { times, events }, sample_weight, &Runtime::unstoppable())
+    }
+
     /// A target of labels and weights, all 1 if there are none.
     pub fn encode(labels: Labels<'_>, sample_weight: Option<&[f64]>, runtime: &Runtime<'_>) -> Result<Self> {
         match labels {
             Labels::Classes { classes, n_classes } => Self::of_classes(classes, n_classes, sample_weight, runtime),
             Labels::Numbers { y, n_outputs } => Self::of_numbers(y, n_outputs, sample_weight, runtime),
+            Labels::Survival { times, events } => Self::of_times(times, events, sample_weight, runtime),
             Labels::Absent { n_samples } => {
                 let (weights, weight_unit) = encode_weights(sample_weight, n_samples, 1, runtime)?;
                 Ok(Self { n_samples, n_outputs: 1, weights, weight_unit, values: TargetValues::Absent })
@@ -186,13 +205,28 @@ impl Target {
         Ok(Self { n_samples, n_outputs, weights, weight_unit, values: TargetValues::Numbers(numbers) })
     }
 
+    fn of_times(times: &[f64], events: &[u32], sample_weight: Option<&[f64]>, runtime: &Runtime<'_>) -> Result<Self> {
+        let n_samples = n_samples(times.len(), 1)?;
+        if events.len() != n_samples {
+            return Err(Error::ShapeMismatch {
+                what: "y",
+                expected: format!("{n_samples} events, one for each time"),
+                got: format!("{} events", events.len()),
+            });
+        }
+        let (weights, weight_unit) = encode_weights(sample_weight, n_samples, 1, runtime)?;
+        let values = TargetValues::Survival(Survival::encode(times, events, &weights, runtime)?);
+        Ok(Self { n_samples, n_outputs: 1, weights, weight_unit, values })
+    }
+
     /// Returns a target with the same values, and with the weights multiplied by `counts`, one per
     /// sample, of which one at least must leave a weight above 0. Shares the values: O(samples)
     /// time, and memory for the weights alone.
     ///
     /// The fixed point of regression targets stays that of this target, so that all trees of a
     /// forest use the same one. A target that is made anew with weights of 0 may get another fixed
-    /// point, where targets are not exact in either.
+    /// point, where targets are not exact in either. Likewise the residuals and event times of survival
+    /// targets stay those of this target.
     pub fn reweighted(&self, counts: &[u32]) -> Result<Self> {
         let weights = reweighted(&self.weights, counts, self.n_samples, self.n_outputs)?;
         Ok(self.with_weights(weights, self.weight_unit))
@@ -227,6 +261,10 @@ impl Target {
             TargetValues::Numbers(numbers) => {
                 Self::of_numbers(&gather(&numbers.raw, samples, n_outputs), n_outputs, sample_weight, runtime)
             }
+            TargetValues::Survival(survival) => {
+                let (times, events) = survival.list(samples);
+                Self::of_times(&times, &events, sample_weight, runtime)
+            }
             TargetValues::Absent => {
                 let (weights, weight_unit) = encode_weights(sample_weight, samples.len(), n_outputs, runtime)?;
                 Ok(Self { n_samples: samples.len(), n_outputs, weights, weight_unit, values: TargetValues::Absent })
@@ -260,6 +298,7 @@ impl Target {
                 let slots = scatter(&own.slots, rows, n_outputs, own.first[..n_outputs].repeat(n_samples));
                 TargetValues::Classes(Classes { slots, first: Arc::clone(&own.first) })
             }
+            (TargetValues::Survival(own), _) => TargetValues::Survival(own.spread(rows, n_samples)),
             (_, all) => all.clone(),
         };
         let weights = self.weights.spread(rows, n_samples);
@@ -280,6 +319,7 @@ impl Target {
                 raw: gather(&numbers.raw, samples, n_outputs),
                 ..numbers.clone()
             }),
+            TargetValues::Survival(survival) => TargetValues::Survival(survival.subset(samples)),
             TargetValues::Absent => TargetValues::Absent,
         };
         let weights = self.weights.subset(samples);
@@ -322,11 +362,11 @@ impl Target {
         &self.values
     }
 
-    /// Number of classes of each output; 1 for regression, and where there is no target.
+    /// Number of classes of each output; 1 for all targets but classes.
     pub fn n_classes(&self) -> Vec<u32> {
         match &self.values {
             TargetValues::Classes(classes) => classes.first.windows(2).map(|pair| pair[1] - pair[0]).collect(),
-            TargetValues::Numbers(_) | TargetValues::Absent => vec![1; self.n_outputs],
+            TargetValues::Numbers(_) | TargetValues::Survival(_) | TargetValues::Absent => vec![1; self.n_outputs],
         }
     }
 
@@ -440,7 +480,7 @@ mod tests {
     fn numbers(target: &Target) -> &Numbers {
         match target.values() {
             TargetValues::Numbers(numbers) => numbers,
-            TargetValues::Classes(_) | TargetValues::Absent => panic!("a regression target has numbers"),
+            _ => panic!("a regression target has numbers"),
         }
     }
 

@@ -231,7 +231,7 @@ impl Categories {
 }
 
 /// Targets as vectors: a number for each output, on a scale of its own, or 0 and 1 for each class,
-/// or for the second of two.
+/// or for the second of two. Times until events are martingale residuals.
 struct TargetVectors<'a> {
     target: &'a Target,
     n: usize,
@@ -249,8 +249,10 @@ struct Scale {
 impl<'a> TargetVectors<'a> {
     fn new(rows: &TreeRows<'a>, known: &'a KnownCategories) -> Self {
         let target = rows.target;
-        let numbers = match target.values() {
-            TargetValues::Numbers(numbers) => numbers,
+        let n = target.n_outputs();
+        let numbers: &dyn Fn(usize) -> f64 = match target.values() {
+            TargetValues::Numbers(numbers) => &|at| numbers.raw[at],
+            TargetValues::Survival(survival) => &|row| survival.residual(row),
             TargetValues::Classes(classes) => {
                 let n_classes = classes.first.last().map_or(0, |&n| n as usize);
                 let n = if n_classes == 2 && target.n_outputs() == 1 { 1 } else { n_classes };
@@ -258,12 +260,11 @@ impl<'a> TargetVectors<'a> {
             }
             TargetValues::Absent => return Self { target, n: 0, scales: &[] },
         };
-        let n = target.n_outputs();
         let scale = |output: usize| {
-            let total: f64 = (0..target.n_samples()).map(|row| rows.weight(row)).sum();
+            let all_rows = || 0..target.n_samples();
+            let total: f64 = all_rows().map(|row| rows.weight(row)).sum();
             let mean_of = |number: &dyn Fn(f64) -> f64| {
-                let values = numbers.raw.iter().skip(output).step_by(n).enumerate();
-                values.map(|(row, &value)| rows.weight(row) * number(value)).sum::<f64>() / total
+                all_rows().map(|row| rows.weight(row) * number(numbers(row * n + output))).sum::<f64>() / total
             };
             let mean = mean_of(&|value| value);
             let squares = mean_of(&|value| (value - mean).powi(2));
@@ -287,6 +288,10 @@ impl<'a> TargetVectors<'a> {
                 for (at, (value, Scale { mean, factor })) in raw.iter().zip(self.scales).enumerate() {
                     visit(at, (value - mean) * factor);
                 }
+            }
+            TargetValues::Survival(survival) => {
+                let Scale { mean, factor } = self.scales[0];
+                visit(0, (survival.residual(row) - mean) * factor);
             }
             TargetValues::Absent => {}
         }

@@ -9,7 +9,7 @@
 //! is never reached gives the tree of depth-first growth.
 //!
 //! Turns go by improvement: the weight of the node times its impurity, minus the same product for
-//! each child. The improvement is computed in `f64` from exact statistics and rounded to
+//! each child; or the gain of the split, if splits carry their gains. The improvement is computed in `f64` from exact statistics and rounded to
 //! [`KEPT_BITS`] significant bits; an improvement within the rounding error counts as 0. So
 //! improvements that are equal in mathematics compare as equal, always so for small statistics.
 //! Among equal improvements the node that was reached first has its turn, and a left child is
@@ -80,7 +80,11 @@ fn expand<'s, C: Criterion>(
     let before = cost(&node);
     let Expansion::Split(fork) = node.expand(search, scratch)? else { return Ok(None) };
     let (split, left, right) = fork.without_heritage().children(search, scratch);
-    let improvement = improvement(before, cost(&left) + cost(&right));
+    let improvement = if C::SPLITS_CARRY_GAIN {
+        improvement(split.gain(), 0.0)
+    } else {
+        improvement(before, cost(&left) + cost(&right))
+    };
     Ok(Some(WaitingSplit { improvement, id, split, left, right }))
 }
 

@@ -109,6 +109,8 @@ pub struct Split {
     /// the same.
     missing_go_left: bool,
     values: SplitValues,
+    /// What the split gains; 0 if impurities say it.
+    gain: f64,
 }
 
 /// Which of the values that are not missing go left.
@@ -136,7 +138,7 @@ impl Split {
             Some((set, missing)) => (SplitValues::Of(set), missing),
             None => (SplitValues::UpTo(threshold()), missing.unwrap_or(heavier)),
         };
-        Self { feature, missing_go_left: missing == Side::Left, values }
+        Self { feature, missing_go_left: missing == Side::Left, values, gain: 0.0 }
     }
 
     /// The feature on which the node is split.
@@ -147,6 +149,11 @@ impl Split {
     /// Whether missing values go left.
     pub fn missing_go_left(&self) -> bool {
         self.missing_go_left
+    }
+
+    /// What the split gains, if the criterion says that splits carry their gain; else 0.
+    pub fn gain(&self) -> f64 {
+        self.gain
     }
 
     /// The threshold, if it need not be looked up.
@@ -241,7 +248,10 @@ impl<'s, C: Criterion> Pending<'s, C> {
             if parts.left_is_small { (&parts.small, &parts.large) } else { (&parts.large, &parts.small) };
         let heavier = if weight(left) > weight(right) { Side::Left } else { Side::Right };
         let rows = self.samples.ids().split_at(parts.n_left);
-        let split = Split::of(search.data, cut.feature, rows, heavier, cut.missing, || cut.threshold_rule());
+        let mut split = Split::of(search.data, cut.feature, rows, heavier, cut.missing, || cut.threshold_rule());
+        if C::SPLITS_CARRY_GAIN {
+            split.gain = search.criterion.gain_of_split(&self.totals, &left.0);
+        }
         Ok(Expansion::Split(Fork { split, node: self, parts }))
     }
 

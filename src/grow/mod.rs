@@ -164,7 +164,11 @@ impl Visitor for Growth<'_> {
             let whole = driver.run(root, None)?;
             (whole.part, driver.effort())
         };
-        Ok(Grown { records: part.finish(data, target.n_classes()), part, effort })
+        let mut records = part.finish(data, target.n_classes());
+        if C::SPLITS_CARRY_GAIN {
+            records.fold_gains();
+        }
+        Ok(Grown { records, part, effort })
     }
 }
 

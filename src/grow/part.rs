@@ -37,6 +37,9 @@ impl Part {
 
     /// Takes the split of a node.
     pub fn keep(&mut self, node: usize, split: Split) {
+        if split.gain() > 0.0 {
+            self.nodes.set_gain(node, split.gain());
+        }
         match split.known_threshold() {
             Some(threshold) => {
                 let (feature, missing_go_left) = (split.feature(), split.missing_go_left());

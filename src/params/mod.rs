@@ -30,6 +30,10 @@ pub mod legal {
     pub const MIN_WEIGHT_FRACTION_LEAF: &str = "a float in the range [0.0, 0.5]";
     /// Legal values of `min_impurity_decrease`.
     pub const MIN_IMPURITY_DECREASE: &str = "a finite float in the range [0.0, inf)";
+    /// Legal values of `min_impurity_decrease` for times until events.
+    pub const NO_DECREASE: &str = "0 for the criteria 'logrank' and 'logrank_fast'";
+    /// Legal values of `min_events_leaf`.
+    pub const MIN_EVENTS_LEAF: &str = "an int in the range [0, inf) or None";
     /// Legal values of `max_leaf_nodes`.
     pub const MAX_LEAF_NODES: &str = "an int in the range [2, inf) or None";
     /// Legal values of `ccp_alpha`.
@@ -47,6 +51,8 @@ pub mod legal {
     pub const CATEGORY_ORDER: &str = "a str among {'auto', 'node', 'tree'}";
     /// Legal values of `monotonic_cst`.
     pub const MONOTONIC_CST: &str = "an array of -1, 0 or 1, one per feature, or None";
+    /// Legal values of `monotonic_cst` for times until events.
+    pub const NO_CONSTRAINTS: &str = "None for the criteria 'logrank' and 'logrank_fast'";
     /// Legal values of `n_estimators`.
     pub const N_ESTIMATORS: &str = "an int in the range [1, inf)";
     /// Legal values of `max_samples`, which is a number of draws once it is resolved.

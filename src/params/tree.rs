@@ -35,6 +35,16 @@ pub enum CriterionKind {
     /// Pinball loss about the quantile of this level (regression). With the level 1/2 the loss is
     /// half the absolute error.
     Quantile(QuantileLevel),
+    /// The log-rank statistic, with its exact variance (times until events).
+    LogRank {
+        /// Least number of events in a child, as a weight.
+        min_events: u64,
+    },
+    /// The log-rank statistic, with a variance from expected events (times until events).
+    LogRankFast {
+        /// Least number of events in a child, as a weight.
+        min_events: u64,
+    },
     /// None: trees isolate rows, without a target.
     Isolation,
 }
@@ -49,8 +59,15 @@ impl CriterionKind {
             Self::Poisson => "poisson",
             Self::AbsoluteError => "absolute_error",
             Self::Quantile(_) => "quantile",
+            Self::LogRank { .. } => "logrank",
+            Self::LogRankFast { .. } => "logrank_fast",
             Self::Isolation => "isolation",
         }
+    }
+
+    /// Whether the target is times until events.
+    pub fn is_survival(self) -> bool {
+        matches!(self, Self::LogRank { .. } | Self::LogRankFast { .. })
     }
 }
 
@@ -197,6 +214,8 @@ impl TreeParams {
         require(least >= 1, "min_samples_category", least, legal::MIN_SAMPLES_CATEGORY)?;
         let least = self.min_impurity_decrease;
         require(least >= 0.0 && least.is_finite(), "min_impurity_decrease", least, legal::MIN_IMPURITY_DECREASE)?;
+        // Log-rank statistics are no decrease of an impurity.
+        require(least == 0.0 || !self.criterion.is_survival(), "min_impurity_decrease", least, legal::NO_DECREASE)?;
         if let Some(n) = self.max_leaf_nodes {
             require(n >= 2, "max_leaf_nodes", n, legal::MAX_LEAF_NODES)?;
         }
@@ -213,6 +232,14 @@ impl TreeParams {
             let is_legal = |constraint: &i8| (-1..=1).contains(constraint);
             require(constraints.iter().all(is_legal), "monotonic_cst", constraints, legal::MONOTONIC_CST)?;
         }
+        // Constraints that are all 0 are dropped, so that no node checks them.
+        let monotonic_cst = self.monotonic_cst.clone().filter(|constraints| constraints.iter().any(|&c| c != 0));
+        require(
+            monotonic_cst.is_none() || !self.criterion.is_survival(),
+            "monotonic_cst",
+            &self.monotonic_cst,
+            legal::NO_CONSTRAINTS,
+        )?;
         let max_features = match self.max_features {
             MaxFeatures::All => n_features as u64,
             MaxFeatures::Sqrt => ((n_features as f64).sqrt() as u64).max(1),
@@ -223,8 +250,6 @@ impl TreeParams {
                 ((share * n_features as f64) as u64).max(1)
             }
         };
-        // Constraints that are all 0 are dropped, so that no node checks them.
-        let monotonic_cst = self.monotonic_cst.clone().filter(|constraints| constraints.iter().any(|&c| c != 0));
         Ok(ValidTreeParams {
             max_depth: self.max_depth.unwrap_or(u64::MAX),
             min_samples_split: min_samples_split.max(min_samples_leaf.saturating_mul(2)),

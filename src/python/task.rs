@@ -28,6 +28,8 @@ use crate::runtime::Runtime;
 pub struct Task<'py> {
     y: Option<Bound<'py, PyAny>>,
     n_classes: Option<Vec<u32>>,
+    /// Whether the columns of `y` are times and events.
+    survival: bool,
     draws: Option<Draws<'py>>,
     params: Bound<'py, PyDict>,
     estimator: String,
@@ -55,7 +57,7 @@ pub type Grown<'py, T> = (T, u64, Array1<'py, i64>);
 impl<'py> Task<'py> {
     /// Reads and checks all but the matrix, of which it wants to know the shape.
     pub fn plan(&self, x: &Bound<'py, PyAny>) -> PyResult<Plan> {
-        let tree = tree_params(&self.params, &self.estimator, self.n_classes.is_some(), self.seed)?;
+        let tree = tree_params(&self.params, &self.estimator, self.kind(), self.seed)?;
         // What has no target is grown by the only criterion that needs none.
         let tree = match self.y {
             Some(_) => tree,
@@ -89,13 +91,27 @@ impl<'py> Task<'py> {
         self.draws.as_ref().map_or(0, Draws::n_steps)
     }
 
+    fn kind(&self) -> TaskKind {
+        match (&self.n_classes, self.survival) {
+            (Some(_), _) => TaskKind::Classification,
+            (None, true) => TaskKind::Survival,
+            (None, false) => TaskKind::Regression,
+        }
+    }
+
     fn target(&self, py: Python<'_>, n_samples: usize) -> PyResult<Target> {
         let weights = self.draws.as_ref().map_or(Ok(None), Draws::sample_weight)?;
+        let (times, events): (Vec<f64>, Vec<u32>);
         let (classes, numbers): (PyReadonlyArray2<'_, u32>, PyReadonlyArray2<'_, f64>);
         let (labels, n_values) = match (&self.y, &self.n_classes) {
             (Some(y), Some(n_classes)) => {
                 classes = y.extract()?;
                 (Labels::Classes { classes: classes.as_slice()?, n_classes }, classes.len())
+            }
+            (Some(y), None) if self.survival => {
+                numbers = y.extract()?;
+                (times, events) = times_and_events(numbers.as_slice()?, numbers.shape()[1])?;
+                (Labels::Survival { times: &times, events: &events }, times.len())
             }
             (Some(y), None) => {
                 numbers = y.extract()?;
@@ -148,6 +164,44 @@ impl<'py> Task<'py> {
             })
         })
     }
+}
+
+/// What is predicted, which decides on the criteria that there are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum TaskKind {
+    Classification,
+    Regression,
+    Survival,
+}
+
+impl TaskKind {
+    /// The kind of this name.
+    fn read(name: &str) -> PyResult<Self> {
+        match name {
+            "classification" => Ok(Self::Classification),
+            "regression" => Ok(Self::Regression),
+            "survival" => Ok(Self::Survival),
+            _ => {
+                let expected = "'classification', 'regression' or 'survival'";
+                Err(PyValueError::new_err(format!("task must be {expected}. Got {name:?} instead.")))
+            }
+        }
+    }
+}
+
+/// The columns of a survival target of two columns, in C order.
+fn times_and_events(y: &[f64], n_columns: usize) -> PyResult<(Vec<f64>, Vec<u32>)> {
+    let rows = y.chunks_exact(n_columns.max(1));
+    let read = |row: &[f64]| match *row {
+        [time, event] if event.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&event) => {
+            Ok((time, event as u32))
+        }
+        [_, event] => {
+            Err(PyValueError::new_err(format!("y must have events that are numbers of causes. Got {event}.")))
+        }
+        _ => Err(PyValueError::new_err(format!("y must have a time and an event. Got {n_columns} columns."))),
+    };
+    rows.map(read).collect()
 }
 
 /// The fields of `spinney._fit.draws.Draws`: on which rows trees are grown.
@@ -256,49 +310,62 @@ impl Draws<'_> {
     }
 }
 
-/// Raises `InvalidParameterError` if a parameter of trees is illegal, whatever the data are.
+/// Raises `InvalidParameterError` if a parameter of trees is illegal, whatever the data are. `task` is
+/// "classification", "regression" or "survival".
 #[pyfunction]
-pub fn check_params(params: &Bound<'_, PyDict>, estimator: &str, classification: bool) -> PyResult<()> {
-    let tree = tree_params(params, estimator, classification, 0)?;
+pub fn check_params(params: &Bound<'_, PyDict>, estimator: &str, task: &str) -> PyResult<()> {
+    let tree = tree_params(params, estimator, TaskKind::read(task)?, 0)?;
     catch(|| tree.check(1, 1).map_err(|error| of_estimator(error, estimator, params)))?;
     category_order(params, estimator)?;
     Ok(())
 }
 
 /// The parameters of the tree estimator called `estimator`.
-pub fn tree_params(
-    params: &Bound<'_, PyDict>,
-    estimator: &str,
-    classification: bool,
-    seed: u64,
-) -> PyResult<TreeParams> {
+pub fn tree_params(params: &Bound<'_, PyDict>, estimator: &str, kind: TaskKind, seed: u64) -> PyResult<TreeParams> {
     let get = |name: &'static str| -> PyResult<Parameter<'_, '_>> {
         Ok(Parameter { name, value: params.as_any().get_item(name)?, estimator, params })
     };
-    let criterion = if classification {
-        get("criterion")?.choice(
+    let criterion = get("criterion")?;
+    let criterion = match kind {
+        TaskKind::Classification => criterion.choice(
             &[("gini", CriterionKind::Gini), ("entropy", CriterionKind::Entropy), ("log_loss", CriterionKind::Entropy)],
             "a str among {'gini', 'entropy', 'log_loss'}",
-        )?
-    } else {
-        // Checked whether or not the criterion asks for it; an estimator without it has the
-        // default.
-        let level = if params.contains("quantile")? {
-            let quantile = get("quantile")?;
-            let level = QuantileLevel::new(quantile.read(legal::QUANTILE)?);
-            level.map_err(|_| quantile.illegal(legal::QUANTILE))?
-        } else {
-            QuantileLevel::HALF
-        };
-        get("criterion")?.choice(
-            &[
-                ("squared_error", CriterionKind::SquaredError),
-                ("absolute_error", CriterionKind::AbsoluteError),
-                ("quantile", CriterionKind::Quantile(level)),
-                ("poisson", CriterionKind::Poisson),
-            ],
-            "a str among {'squared_error', 'friedman_mse', 'absolute_error', 'poisson', 'quantile'}",
-        )?
+        )?,
+        TaskKind::Regression => {
+            // Checked whether or not the criterion asks for it; an estimator without it has the
+            // default.
+            let level = if params.contains("quantile")? {
+                let quantile = get("quantile")?;
+                let level = QuantileLevel::new(quantile.read(legal::QUANTILE)?);
+                level.map_err(|_| quantile.illegal(legal::QUANTILE))?
+            } else {
+                QuantileLevel::HALF
+            };
+            criterion.choice(
+                &[
+                    ("squared_error", CriterionKind::SquaredError),
+                    ("absolute_error", CriterionKind::AbsoluteError),
+                    ("quantile", CriterionKind::Quantile(level)),
+                    ("poisson", CriterionKind::Poisson),
+                ],
+                "a str among {'squared_error', 'friedman_mse', 'absolute_error', 'poisson', 'quantile'}",
+            )?
+        }
+        TaskKind::Survival => {
+            // An estimator without it has the default.
+            let min_events = if params.contains("min_events_leaf")? {
+                get("min_events_leaf")?.read::<Option<u64>>(legal::MIN_EVENTS_LEAF)?.unwrap_or(0)
+            } else {
+                0
+            };
+            criterion.choice(
+                &[
+                    ("logrank", CriterionKind::LogRank { min_events }),
+                    ("logrank_fast", CriterionKind::LogRankFast { min_events }),
+                ],
+                "a str among {'logrank', 'logrank_fast'}",
+            )?
+        }
     };
     let count = |name, expected| get(name)?.number(expected, Count::Absolute, Count::Fraction);
     Ok(TreeParams {

@@ -58,6 +58,12 @@ impl TreeBuilder {
         }
     }
 
+    /// Sets what the split of a node gains, in the place of its impurity. [`Records::fold_gains`] makes
+    /// impurities of gains when the tree is whole.
+    pub fn set_gain(&mut self, node: usize, gain: f64) {
+        self.nodes[node].impurity = gain;
+    }
+
     /// The number of nodes.
     pub fn len(&self) -> usize {
         self.nodes.len()

@@ -117,6 +117,20 @@ impl Records {
         feature.and_then(|feature| self.n_categories.get(feature)).is_some_and(|&n| n > 0)
     }
 
+    /// Makes impurities of the gains of splits, which the nodes have in the place of impurities: the
+    /// impurity of a node times its weight is what all splits from the node down gain. So the gain of a
+    /// split is what the impurity decreases by, as importances and pruning expect. For log-rank
+    /// statistics, pruning is then the split-complexity pruning of LeBlanc and Crowley ("Survival trees by
+    /// goodness of split", JASA 88, 1993). O(nodes).
+    pub fn fold_gains(&mut self) {
+        for node in self.order.iter().rev().map(|&node| node as usize) {
+            let Some(children) = self.nodes[node].children() else { continue };
+            let below = children.map(|child| self.nodes[child].impurity * self.nodes[child].weight);
+            let record = &mut self.nodes[node];
+            record.impurity = (record.impurity + below[0] + below[1]) / record.weight;
+        }
+    }
+
     /// The tree with its arrays. O(nodes).
     pub fn into_tree(self) -> Result<Tree> {
         let n_values = self.n_values();

@@ -20,6 +20,7 @@ mod properties;
 mod shap;
 mod shared_folds;
 mod sparse_rows;
+mod survival;
 mod take;
 mod tolerance;
 

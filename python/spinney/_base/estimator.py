@@ -62,7 +62,8 @@ class BaseTreeEstimator(MultiOutputMixin, FeatureReader):
         tree_params = self._read_tree_params()
         if self.monotonic_cst is not None and np.ndim(self.monotonic_cst) == 0:
             self._reject("monotonic_cst", "an array-like or None")
-        check_params({**tree_params, "monotonic_cst": None}, type(self).__name__, self._classifies)
+        task = "classification" if self._classifies else "regression"
+        check_params({**tree_params, "monotonic_cst": None}, type(self).__name__, task)
         self._read_handle_unknown()
         n_threads = self._count_threads()
         self._check_own_params()

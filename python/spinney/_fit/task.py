@@ -42,7 +42,7 @@ class Task(NamedTuple):
     y: NDArray[np.uint32] | NDArray[np.float64] | None
     """Targets of shape (n_samples, n_outputs), in C order: codes of classes, or numbers.
 
-    None if nothing is predicted.
+    If `survival`, of shape (n_samples, 2): times, and events, 0 for a censored time. None if nothing is predicted.
     """
     n_classes: list[int] | None
     """Number of classes of each output; None for numbers."""
@@ -65,6 +65,8 @@ class Task(NamedTuple):
     """
     n_threads: int = 1
     watcher: Watcher = None
+    survival: bool = False
+    """Whether the columns of `y` are times and events."""
 
     def __reduce__(self) -> Any:
         """Return what a pickle holds: its number, and values by the names of the fields."""

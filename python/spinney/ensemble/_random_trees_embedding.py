@@ -233,7 +233,7 @@ class RandomTreesEmbedding(TransformerMixin, ForestTrees, ImpurityImportances):
         name = type(self).__name__
         check_int(name, "n_estimators", self.n_estimators, 1)
         params = read_tree_parameters(self)
-        check_params(params, name, False)
+        check_params(params, name, "regression")
         for flag in ("sparse_output", "warm_start"):
             if not is_bool(getattr(self, flag)):
                 self._reject(flag, "a bool")

@@ -264,7 +264,7 @@ class MissForestImputer(OneToOneFeatureMixin, TransformerMixin, FeatureReader):
         self._read_handle_unknown()
         check_int(name, "n_estimators", self.n_estimators, 1)
         forest = RandomForestRegressor(**self._list_forest_params())
-        check_params(forest._read_tree_params(), name, False)
+        check_params(forest._read_tree_params(), name, "regression")
         self._count_threads()
 
     def _list_forest_params(self) -> dict[str, Any]:

@@ -46,6 +46,7 @@ use smallvec::SmallVec;
 
 use super::bounded::Bounded;
 use super::ordered::Ordered;
+use super::sample_order::difference;
 use super::statistics::Statistics;
 use super::sums::{factors, shifts};
 use super::weights::Moment;
@@ -57,7 +58,7 @@ use crate::params::QuantileLevel;
 use crate::runtime::Runtime;
 
 use level::LossLevel;
-use order::{Ranking, difference};
+use order::Ranking;
 use scan::{OutputScan, PassScratch};
 use sum::around;
 
@@ -232,7 +233,7 @@ impl<S: Moment> Statistics for Quantile<'_, S> {
 
     fn totals(&self, samples: &[u32]) -> Self::Totals {
         let weight = samples.iter().map(|&sample| self.sample_weight(sample)).sum();
-        self.totals_of(weight, self.rankings.iter().map(|ranking| ranking.order(samples)))
+        self.totals_of(weight, self.rankings.iter().map(|ranking| ranking.order.ranks(samples)))
     }
 
     fn minus(&self, node: &Self::Totals, child: &Self::Totals) -> Self::Totals {

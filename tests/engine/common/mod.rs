@@ -312,7 +312,9 @@ pub fn params(criterion: CriterionKind) -> impl Strategy<Value = TreeParams> {
         CriterionKind::SquaredError => 20.0,
         CriterionKind::AbsoluteError | CriterionKind::Quantile(_) => 3.0,
         CriterionKind::Gini | CriterionKind::Entropy | CriterionKind::Poisson => 0.3,
-        CriterionKind::Isolation => panic!("has no target"),
+        CriterionKind::LogRank { .. } | CriterionKind::LogRankFast { .. } | CriterionKind::Isolation => {
+            panic!("has no class or number")
+        }
     };
     let count = |least: u64, most: u64| {
         let count = prop_oneof![(least..=most).prop_map(Count::Absolute), (0.01..0.4).prop_map(Count::Fraction)];

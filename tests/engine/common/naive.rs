@@ -732,7 +732,9 @@ impl Grower<'_> {
                 pairs.sort_unstable();
                 Cost::Logs(pairs)
             }
-            CriterionKind::Isolation => panic!("nothing is predicted"),
+            CriterionKind::LogRank { .. } | CriterionKind::LogRankFast { .. } | CriterionKind::Isolation => {
+                panic!("no class or number is predicted")
+            }
         }
     }
 
@@ -802,7 +804,9 @@ impl Grower<'_> {
                 }
                 CriterionKind::Entropy | CriterionKind::Poisson => panic!("logarithms are compared by their powers"),
                 CriterionKind::AbsoluteError | CriterionKind::Quantile(_) => panic!("these have a level"),
-                CriterionKind::Isolation => panic!("nothing is predicted"),
+                CriterionKind::LogRank { .. } | CriterionKind::LogRankFast { .. } | CriterionKind::Isolation => {
+                    panic!("no class or number is predicted")
+                }
             };
         }
         Fraction { numerator, denominator: weight }
@@ -864,7 +868,9 @@ impl Grower<'_> {
                 };
                 (0..n_outputs).map(deviance).sum::<f64>() / n_outputs as f64
             }
-            CriterionKind::Isolation => panic!("nothing is predicted"),
+            CriterionKind::LogRank { .. } | CriterionKind::LogRankFast { .. } | CriterionKind::Isolation => {
+                panic!("no class or number is predicted")
+            }
         }
     }
 

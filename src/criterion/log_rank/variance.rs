@@ -1,0 +1,186 @@
+//! What the square of the log-rank numerator is divided by.
+//!
+//! **Exact.** The variance of the numerator is the sum over event times `j` of
+//! `v_j (L_j / Y_j) (R_j / Y_j)`, where `L_j` and `R_j` are the weights at risk on either side. With
+//! `C(t)`, the sum of `v_j / Y_j^2` up to `t`, it is the sum over all pairs of a sample `k` on the left
+//! and a sample `l` on the right of `w_k w_l C(min(t_k, t_l))`: both are at risk at the event times up
+//! to the earlier of their times. `C` is rounded once to fixed point, so this is a sum of integers that
+//! are not negative, the same whichever side is pushed. A pushed sample `i` adds
+//! `w_i (B_i - w_i C(t_i) - 2 A_i)` to it: `B_i` is the sum of `w_k C(min(t_i, t_k))` over the node, and
+//! `A_i` the sum over the samples pushed before. `A_i` comes from two sums of a Fenwick tree over event
+//! times (Fenwick, "A new data structure for cumulative frequency tables", Software: Practice and
+//! Experience 24, 1994): the weight, and the weighted `C`, of the pushed samples up to `t_i`.
+//!
+//! **Fast.** LeBlanc and Crowley ("Survival trees by goodness of split", JASA 88, 1993) and the log-rank
+//! test in its first form (Peto and Peto, "Asymptotically efficient rank invariant test procedures",
+//! JRSS A 135, 1972) divide by the harmonic sum of the expected numbers of events on either side,
+//! `E_L E_R / (E_L + E_R)`. It needs sums alone.
+
+use super::LogRankPushed;
+use super::line::{Line, to_fixed};
+use crate::criterion::weights::Moment;
+use crate::num::bit_length;
+
+/// A node whose weight has more bits has sums of 128 bits.
+pub(super) const NARROW_BITS: u32 = 26;
+
+/// Fractional bits of `C` in a node of this weight. `C` is at most the sum of the squared inverses of
+/// all integers, below 2; `A` and `B` are at most the cumulative hazard, below 2^6; and weighted sums
+/// of them are at most the weight of the node. So the former fit in 62 bits if the node is narrow, and
+/// all of them in 126 bits otherwise.
+fn variance_bits(weight: u64) -> i32 {
+    if bit_length(weight) <= NARROW_BITS { 56 } else { 122 - bit_length(weight) as i32 }
+}
+
+/// The divisor of the squared numerator, as a sum over the pushed samples.
+pub trait Variance: Default + Send {
+    /// The name of the criterion.
+    const NAME: &'static str;
+
+    /// Loads a node. No sample is pushed.
+    fn load(&mut self, line: &Line);
+    /// Begins a pass: no sample is pushed.
+    fn clear(&mut self);
+    /// Pushes a sample of this place; returns what it adds to the sum.
+    fn push(&mut self, place: u32, weight: u64) -> i128;
+    /// Two integers whose product is the divisor, but for a factor of the node.
+    fn factors(line: &Line, pushed: LogRankPushed) -> [u128; 2];
+    /// The log-rank statistic of a cut, from the events of one side above expectation, and their
+    /// variance; and from the expected events of both sides. 0 if the divisor is 0.
+    fn statistic(excess: f64, variance: f64, expected: [f64; 2]) -> f64;
+}
+
+/// The exact variance, from sums of pairs; `S` is the integer type of `C`, `A` and `B`.
+#[derive(Default)]
+pub struct Pairs<S> {
+    /// By place: `C`, and `B`.
+    terms: Vec<Term<S>>,
+    /// Node `i` has the sums over the `i & -i` places up to and including `i`.
+    nodes: Vec<PushedSums<S>>,
+    /// The weight of all pushed samples from the first event time on.
+    weight: u64,
+    /// The places of the pushed samples.
+    pushed: Vec<u32>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Term<S> {
+    own: S,
+    with_all: S,
+}
+
+/// The weight of some pushed samples, and the sum of their weighted `C`.
+#[derive(Debug, Clone, Copy, Default)]
+struct PushedSums<S> {
+    weight: u64,
+    sum: S,
+}
+
+impl<S: Moment> Variance for Pairs<S> {
+    const NAME: &'static str = "logrank";
+
+    fn load(&mut self, line: &Line) {
+        let bits = variance_bits(line.weight);
+        self.terms.clear();
+        let (mut earlier, mut rest) = (S::default(), line.weight);
+        for (&variance, &weight) in line.variances.iter().zip(&line.weights) {
+            let own = S::default().plus_sum(to_fixed(variance, bits));
+            let term = Term { own, with_all: earlier + times(rest, own) };
+            self.terms.push(term);
+            earlier = earlier + times(weight, own);
+            rest -= weight;
+        }
+        self.nodes.clear();
+        self.nodes.resize(self.terms.len(), PushedSums::default());
+        self.pushed.clear();
+        self.weight = 0;
+    }
+
+    fn clear(&mut self) {
+        if self.pushed.len() < self.nodes.len() / 8 {
+            for &place in &self.pushed {
+                let mut at = place as usize;
+                while at < self.nodes.len() {
+                    self.nodes[at] = PushedSums::default();
+                    at += at & at.wrapping_neg();
+                }
+            }
+        } else {
+            self.nodes.fill(PushedSums::default());
+        }
+        self.pushed.clear();
+        self.weight = 0;
+    }
+
+    #[inline]
+    fn push(&mut self, place: u32, weight: u64) -> i128 {
+        if place == 0 {
+            return 0;
+        }
+        let Term { own, with_all } = self.terms[place as usize];
+        let mut earlier = PushedSums::<S>::default();
+        let mut at = place as usize;
+        while at > 0 {
+            earlier = earlier.plus(self.nodes[at]);
+            at &= at - 1;
+        }
+        let weighted = times(weight, own);
+        let with_pushed = earlier.sum + times(self.weight - earlier.weight, own);
+        let mut at = place as usize;
+        while at < self.nodes.len() {
+            self.nodes[at] = self.nodes[at].plus(PushedSums { weight, sum: weighted });
+            at += at & at.wrapping_neg();
+        }
+        self.weight += weight;
+        self.pushed.push(place);
+        let growth = with_all - weighted - with_pushed - with_pushed;
+        i128::from(weight) * growth.to_i128()
+    }
+
+    #[inline]
+    fn factors(_line: &Line, pushed: LogRankPushed) -> [u128; 2] {
+        [pushed.variance as u128, 1]
+    }
+
+    fn statistic(excess: f64, variance: f64, _expected: [f64; 2]) -> f64 {
+        if variance > 0.0 { excess * excess / variance } else { 0.0 }
+    }
+}
+
+impl<S: Moment> PushedSums<S> {
+    #[inline]
+    fn plus(self, other: Self) -> Self {
+        Self { weight: self.weight + other.weight, sum: self.sum + other.sum }
+    }
+}
+
+#[inline]
+fn times<S: Moment>(weight: u64, term: S) -> S {
+    S::from(weight as i64) * term
+}
+
+/// The harmonic sum of the expected events of both sides.
+#[derive(Default)]
+pub struct Expected;
+
+impl Variance for Expected {
+    const NAME: &'static str = "logrank_fast";
+
+    fn load(&mut self, _line: &Line) {}
+
+    fn clear(&mut self) {}
+
+    #[inline]
+    fn push(&mut self, _place: u32, _weight: u64) -> i128 {
+        0
+    }
+
+    #[inline]
+    fn factors(line: &Line, pushed: LogRankPushed) -> [u128; 2] {
+        [pushed.expected as u128, (line.expected - pushed.expected) as u128]
+    }
+
+    fn statistic(excess: f64, _variance: f64, [left, right]: [f64; 2]) -> f64 {
+        if left > 0.0 && right > 0.0 { excess * excess * (1.0 / left + 1.0 / right) } else { 0.0 }
+    }
+}
