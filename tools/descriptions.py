@@ -324,6 +324,46 @@ oob_score
     out, with a warning. Needs a `bootstrap` other than False.
 """
 
+_SURVIVAL = """
+criterion
+    What splits maximise: the log-rank statistic of the two children ("logrank"), or LeBlanc and
+    Crowley's approximation of it, for which the hazard is that of the node ("logrank_fast").
+ccp_alpha
+    Price of a leaf in split-complexity pruning: a grown tree is cut back to the subtree with the
+    highest sum of log-rank statistics of its splits, less the prices of leaves. 0.0 means no
+    pruning.
+max_leaf_nodes
+    Largest number of leaves of a tree. The tree is then grown best first: the next node to be split
+    is the one whose split has the highest statistic. None means no limit.
+low_memory
+    Has no effect, as memory is never needed: curves are made when they are asked for. For
+    scikit-survival's sake.
+unique_times_
+    The distinct times of the training samples, ascending.
+event_times_
+    Those at which there was an event.
+causes_
+    The numbers of the causes of events, ascending: 1 if `y` has bools.
+feature_importances_
+    Mean over the trees of the sum of the log-rank statistics of the splits on each feature,
+    normalised to a sum of 1.
+oob_score
+    Whether to predict the risk of each training sample by the trees that were not grown on it, and
+    to score these out-of-bag predictions. True: by concordance. A callable is called with the
+    events and times, of shape (n_samples, 2), and the predicted risks, and returns the score.
+    Samples that every tree was grown on are left out, with a warning. Needs a `bootstrap` other
+    than False.
+oob_prediction_
+    Out-of-bag risks of the training samples, NaN for samples that every tree was grown on. Exists
+    only if `oob_score` is not False.
+warm_start
+    If True, a further call of `fit` keeps the trees of the forest and adds trees until there are
+    `n_estimators`. It must be to the same data, whose samples the leaves of all trees get.
+expected_value_
+    The risk if nothing is known of a sample: with the contributions of `shap_values` it adds up to
+    the predicted risk.
+"""
+
 _ANY_ESTIMATOR = FEATURES + _ESTIMATOR
 _ANY_FOREST = _ANY_ESTIMATOR + _FOREST
 _ANY_GROWN_FOREST = _ANY_FOREST + _GROWN_FOREST
@@ -337,6 +377,9 @@ ISOLATION_FOREST = _ANY_GROWN_FOREST + _WITHOUT_TARGET + _ISOLATION
 EMBEDDING = _ANY_GROWN_FOREST + _WITHOUT_TARGET + _EMBEDDING
 LAZY_CLASSIFIER = _ANY_FOREST + _LAZY_FOREST + _CLASSIFIER + _FOREST_CLASSIFIER + _CLASS_SAMPLING
 LAZY_REGRESSOR = _ANY_FOREST + _LAZY_FOREST + _REGRESSOR
+SURVIVAL_TREE = _ANY_ESTIMATOR + _TREE + _SURVIVAL
+SURVIVAL_FOREST = _ANY_GROWN_FOREST + _SURVIVAL
+LAZY_SURVIVAL_FOREST = _ANY_FOREST + _LAZY_FOREST + _SURVIVAL
 
 # Arguments of `fit`.
 TRAINING = """
@@ -372,6 +415,14 @@ samples
 """
 
 FOREST_TRAINING = TRAINING + _FOREST_TRAINING
+_EVENTS = """
+y
+    Events and times: a structured array of an event (bool) and a time, a data frame or an array of
+    these two columns, or a pair (events, times). An event is a bool, or the number of its cause, 0
+    for a censored time. Times are finite and not negative.
+"""
+SURVIVAL_TRAINING = TRAINING + _EVENTS
+SURVIVAL_FOREST_TRAINING = FOREST_TRAINING + _EVENTS
 
 # Arguments of predictions.
 QUERY = """

@@ -82,6 +82,22 @@ VOCABULARIES = {
         "LazyForestRegressor": descriptions.LAZY_REGRESSOR,
     },
     "ensemble/_lazy_base.py": {"explore": QUERY},
+    "survival/_tree.py": {
+        "SurvivalTree": descriptions.SURVIVAL_TREE,
+        "fit": descriptions.SURVIVAL_TRAINING,
+        "predict": QUERY,
+    },
+    "survival/_forest.py": {
+        "RandomSurvivalForest": descriptions.SURVIVAL_FOREST,
+        "ExtraSurvivalTrees": descriptions.SURVIVAL_FOREST,
+        "fit": descriptions.SURVIVAL_FOREST_TRAINING,
+        "predict": QUERY,
+    },
+    "survival/_lazy.py": {
+        "LazySurvivalForest": descriptions.LAZY_SURVIVAL_FOREST,
+        "fit": descriptions.SURVIVAL_FOREST_TRAINING,
+        "predict": QUERY,
+    },
     "model_selection/_functions.py": {
         "cross_validate": descriptions.CROSS_VALIDATION,
         "cross_val_score": descriptions.CROSS_VALIDATION,

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         model_selection,
         plotting,
         storage,
+        survival,
         tree,
     )
     from spinney import dask as dask
@@ -97,6 +98,7 @@ else:
             "plotting",
             "ray",
             "storage",
+            "survival",
             "tree",
         ),
     )
@@ -139,6 +141,7 @@ __all__ = [
     "plot_tree",
     "plotting",
     "storage",
+    "survival",
     "to_sklearn",
     "tree",
 ]

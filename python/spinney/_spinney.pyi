@@ -20,6 +20,7 @@ __all__ = [
     "bound_intervals",
     "check_params",
     "check_sparse",
+    "count_concordance",
     "draw_rows",
     "fit_forest",
     "fit_isolation_forest",
@@ -38,6 +39,7 @@ __all__ = [
     "list_tree_seeds",
     "mean_path_length",
     "predict_folds",
+    "predict_leaf_curves",
     "predict_leaf_quantiles",
     "rank_in_leaves",
     "read_columns",
@@ -58,6 +60,12 @@ def bound_intervals(
 ) -> NDArray[np.float64]: ...
 def check_params(params: dict[str, Any], estimator: str, task: str) -> None: ...
 def check_sparse(x: Any) -> None: ...
+def count_concordance(
+    events: NDArray[np.bool_],
+    times: NDArray[np.float64],
+    risks: NDArray[np.float64],
+    tolerance: float,
+) -> tuple[int, int, int, int]: ...
 def draw_rows(draws: _Draws, seeds: list[int], n_threads: int = 1) -> list[NDArray[np.uint32]]: ...
 def fit_forest(x: Any, task: _Task) -> tuple[Forest, int, NDArray[np.int64]]: ...
 def fit_isolation_forest(
@@ -132,6 +140,15 @@ def predict_folds(
     sample_ids: NDArray[np.uint64] | None,
     is_tree: bool,
 ) -> list[NDArray[np.float64]]: ...
+def predict_leaf_curves(
+    leaf_rows: Any,
+    leaves: NDArray[np.int64],
+    counts: NDArray[np.uint8] | None,
+    events: NDArray[np.uint32],
+    at: NDArray[np.float64],
+    curve: str | int,
+    n_threads: int = 1,
+) -> NDArray[np.float64]: ...
 def predict_leaf_quantiles(
     leaf_rows: Any,
     leaves: NDArray[np.int64],
@@ -253,6 +270,15 @@ class LazyForest:
         x: Any,
         quantiles: NDArray[np.float64],
         interpolation: str = "linear",
+        traversal: str = "auto",
+        n_threads: int = 1,
+        watcher: Callable[[int], Any] | None = None,
+    ) -> NDArray[np.float64]: ...
+    def curves(
+        self,
+        x: Any,
+        at: NDArray[np.float64],
+        curve: str | int,
         traversal: str = "auto",
         n_threads: int = 1,
         watcher: Callable[[int], Any] | None = None,

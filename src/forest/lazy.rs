@@ -8,6 +8,7 @@
 
 use std::sync::Arc;
 
+use super::curves::{Curve, RankedEvents, leaf_curves};
 use super::grow::Bags;
 use super::leaf_rows::RowWeight;
 use super::quantiles::{Interpolation, Pooling, QueryLeaves, RowsOfLeaves, TargetRanks, leaf_quantiles};
@@ -34,7 +35,7 @@ pub struct LazyForest {
 /// What memory is asked for.
 const RESULT: &str = "the result";
 const KERNEL: &str = "the forest kernel";
-const QUANTILES: &str = "the leaves of rows";
+const LEAVES: &str = "the leaves of rows";
 
 /// The predictions of a forest for some query rows, and how they came about.
 #[derive(Debug, Clone, PartialEq)]
@@ -170,14 +171,53 @@ impl LazyForest {
             return Err(Error::InvalidArgument { name: "y", got, expected });
         };
         let ranking = TargetRanks::new(&numbers.raw, self.target.n_outputs());
-        let mut trees = Vec::with_capacity(self.n_trees());
-        self.ask_trees(query, traversal, true, runtime, |reached| trees.push(reached))?;
-        let n_leaves = n_query.saturating_mul(trees.len());
-        let mut ids: Vec<i64> = memory::reserve(QUANTILES, n_leaves)?;
-        ids.extend((0..n_query).flat_map(|row| trees.iter().map(move |tree| i64::from(tree.leaves[row]))));
+        let (trees, ids) = self.reach_rows(query, n_query, traversal, runtime)?;
         let rows = ReachedRows { trees: &trees, ranks: &ranking.of_row };
         let pooling = Pooling { weighted_leaves: false, leaf_by_leaf: false };
         leaf_quantiles(&rows, ranking.targets(), QueryLeaves { ids: &ids, counts: None }, wanted, pooling, runtime)
+    }
+
+    /// Curves of the time until an event from the training rows in the leaves that each row reaches, at some
+    /// times: those of the grown forest (`curves`), bit for bit. `(n_query, at.len())`.
+    ///
+    /// Takes 12 bytes for each tree and training row in a leaf that some row reaches.
+    pub fn curves(
+        &self,
+        query: &dyn Query,
+        traversal: Traversal,
+        (at, curve): (&[f64], Curve),
+        runtime: &Runtime<'_>,
+    ) -> Result<Vec<f64>> {
+        let n_query = self.check_query(query, traversal)?;
+        let TargetValues::Survival(survival) = self.target.values() else {
+            let (got, expected) = ("no times".into(), "times and events, whose curves are asked for".into());
+            return Err(Error::InvalidArgument { name: "y", got, expected });
+        };
+        let ranking = TargetRanks::new(&survival.times, 1);
+        let mut events: Vec<u32> = memory::zeros(LEAVES, survival.events.len())?;
+        for (&rank, &event) in ranking.of_row.iter().zip(&*survival.events) {
+            events[rank as usize] = event;
+        }
+        let outcomes = RankedEvents { times: ranking.targets().values, events: &events };
+        let (trees, ids) = self.reach_rows(query, n_query, traversal, runtime)?;
+        let rows = ReachedRows { trees: &trees, ranks: &ranking.of_row };
+        leaf_curves(&rows, outcomes, (&ids, None), at, curve, runtime)
+    }
+
+    /// The training rows in the leaves that the rows of a query reach, tree by tree, and the numbers of
+    /// these leaves, `(n_query, n_trees)`.
+    fn reach_rows(
+        &self,
+        query: &dyn Query,
+        n_query: usize,
+        traversal: Traversal,
+        runtime: &Runtime<'_>,
+    ) -> Result<(Vec<Reached>, Vec<i64>)> {
+        let mut trees = Vec::with_capacity(self.n_trees());
+        self.ask_trees(query, traversal, true, runtime, |reached| trees.push(reached))?;
+        let mut ids: Vec<i64> = memory::reserve(LEAVES, n_query.saturating_mul(trees.len()))?;
+        ids.extend((0..n_query).flat_map(|row| trees.iter().map(move |tree| i64::from(tree.leaves[row]))));
+        Ok((trees, ids))
     }
 
     /// The number of rows of a query. Fails unless trees can be asked about it.

@@ -7,6 +7,7 @@
 
 mod copies;
 mod correlation;
+pub mod curves;
 pub(crate) mod grow;
 mod halves;
 mod importance;

@@ -1,13 +1,15 @@
 //! Arithmetic: the order of floats, a sort by integers, thresholds, powers of two, fixed-point
-//! logarithms, and exact comparison of scores. The lowest module: it imports no other module of the
-//! crate.
+//! logarithms, exact comparison of scores, and the concordance of risks and times. The lowest module: it
+//! imports no other module of the crate.
 
+mod concordance;
 pub mod log2;
 mod order;
 mod radix;
 mod threshold;
 mod wide;
 
+pub use concordance::{Concordance, concordance};
 pub use order::{SortKey, bit_length, exponent, nearest, quotient, scale_by_power_of_two};
 pub use radix::RadixSort;
 pub use threshold::{mid_threshold, settled_threshold};

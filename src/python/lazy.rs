@@ -9,6 +9,7 @@ use pyo3::types::IntoPyDict;
 use super::array::{Array1, Array2, csr_matrix, run_with_matrix, table};
 use super::leaf_rows::interpolation_of;
 use super::run::run;
+use super::survival::NamedCurve;
 use super::task::{Plan, Task};
 use crate::data::decode::Decoded;
 use crate::data::query::Query;
@@ -132,6 +133,26 @@ impl PyLazyForest {
             forest.quantiles(query, traversal, wanted, runtime)
         })?;
         table(x.py(), found, quantiles.len())
+    }
+
+    /// Curves of the time until an event, at some times: (n_query, n_times). `curve` is "hazard", "survival" or
+    /// the number of a cause, whose incidence is meant.
+    #[pyo3(signature = (x, at, curve, traversal = "auto", n_threads = 1, watcher = None))]
+    #[allow(clippy::needless_pass_by_value, reason = "the boundary to Python")]
+    fn curves<'py>(
+        &self,
+        x: &Bound<'py, PyAny>,
+        at: PyReadonlyArray1<'py, f64>,
+        curve: NamedCurve,
+        traversal: &str,
+        n_threads: usize,
+        watcher: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Array2<'py, f64>> {
+        let wanted = (at.as_slice()?, curve.read()?);
+        let found = self.run(x, traversal, n_threads, watcher, |forest, query, traversal, runtime| {
+            forest.curves(query, traversal, wanted, runtime)
+        })?;
+        table(x.py(), found, at.len())
     }
 
     /// The values that `predict` returns; the nodes and rows visited, and the peak of words, as a

@@ -55,7 +55,7 @@ impl StoredLeafRows<'_> {
     }
 
     /// Calls `ask` with the rows, on threads.
-    fn ask<T: Send>(
+    pub fn ask<T: Send>(
         &self,
         py: Python<'_>,
         (n_threads, n_leaves): (usize, usize),

@@ -19,6 +19,7 @@ mod leaf_rows;
 mod neighbours;
 mod run;
 mod sections;
+mod survival;
 mod task;
 mod tree;
 
@@ -54,6 +55,8 @@ mod _spinney {
     use super::leaf_rows::{list_rows_of_leaves, predict_leaf_quantiles, rank_in_leaves};
     #[pymodule_export]
     use super::neighbours::share_leaves;
+    #[pymodule_export]
+    use super::survival::{count_concordance, predict_leaf_curves};
     #[pymodule_export]
     use super::task::check_params;
     #[pymodule_export]

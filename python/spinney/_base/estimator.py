@@ -47,8 +47,8 @@ class BaseTreeEstimator(MultiOutputMixin, FeatureReader):
     min_samples_category: Any
 
     n_outputs_: int
-    # Whether the targets are classes.
-    _classifies: ClassVar[bool]
+    # What is predicted: "classification", "regression" or "survival".
+    _task: ClassVar[str]
     # Whether the folds of a cross-validation can be predicted in one call of the compiled part.
     _shares_folds: ClassVar[bool] = True
 
@@ -62,8 +62,7 @@ class BaseTreeEstimator(MultiOutputMixin, FeatureReader):
         tree_params = self._read_tree_params()
         if self.monotonic_cst is not None and np.ndim(self.monotonic_cst) == 0:
             self._reject("monotonic_cst", "an array-like or None")
-        task = "classification" if self._classifies else "regression"
-        check_params({**tree_params, "monotonic_cst": None}, type(self).__name__, task)
+        check_params({**tree_params, "monotonic_cst": None}, type(self).__name__, self._task)
         self._read_handle_unknown()
         n_threads = self._count_threads()
         self._check_own_params()
@@ -74,7 +73,7 @@ class BaseTreeEstimator(MultiOutputMixin, FeatureReader):
 
     def _read_tree_params(self) -> dict[str, Any]:
         params = read_tree_parameters(self)
-        if not self._classifies:
+        if self._task == "regression":
             # It may have been set after `__init__`.
             params["criterion"] = replace_friedman_mse(params["criterion"])
         return params
@@ -176,6 +175,7 @@ class BaseTreeEstimator(MultiOutputMixin, FeatureReader):
             balanced_subsample=self._balances_subsamples(),
             n_categories=count_categories(self.categories_),
             n_threads=settings.n_threads,
+            survival=self._task == "survival",
         )
 
     def _check_constraints(self, target: EncodedTarget) -> list[int] | None:

@@ -21,4 +21,5 @@ HandleUnknown: TypeAlias = Literal["ignore", "error"]
 MaxFeatures: TypeAlias = float | Literal["sqrt", "log2"] | None
 RandomState: TypeAlias = int | np.integer[Any] | np.random.RandomState | None
 Splitter: TypeAlias = Literal["best", "random"]
+SurvivalCriterion: TypeAlias = Literal["logrank", "logrank_fast"]
 Traversal: TypeAlias = Literal["auto", "batched", "single", "eager"]

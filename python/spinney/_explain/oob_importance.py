@@ -276,30 +276,34 @@ class OobImportance(ABC):
             )
         # Values are needed, row after row.
         X = self._validate_values(X)
-        target = np.asarray(y)
-        target = target.reshape(-1, 1) if target.ndim == 1 else target
+        target = self._read_oob_target(y)
         check_consistent_length(X, target)
-        if target.ndim != 2 or target.shape[1] != self.n_outputs_:
-            raise ValueError(
-                f"y must have the {self.n_outputs_} output(s) of training. "
-                f"Got shape {np.shape(y)} instead."
-            )
         if X.shape[0] != self._draws.n_samples:
             raise ValueError(
                 f"X must be the training samples, {self._draws.n_samples} rows. "
                 f"Got {X.shape[0]} instead."
             )
-        if self._classifies:
-            target = self._encode_classes(target)
-        else:
-            target = np.asarray(target, dtype=np.float64)
-            assert_all_finite(target, input_name="y")
         if isinstance(X, CompressedMatrix) and X.shape[1] <= _FEW_COLUMNS:
             X = sparse.csr_matrix((X.data, X.indices, X.indptr), shape=X.shape).toarray()
         if not isinstance(X, CompressedMatrix):
             # Rows are read in no order.
             X = np.ascontiguousarray(X, None if X.dtype in _FLOATS else np.float64)
         return X, np.require(target, np.float64, requirements=("C", "A")), self._draws
+
+    def _read_oob_target(self, y: Any) -> NDArray[np.float64]:
+        """Return targets of shape (n_samples, n_outputs): numbers, or codes of classes."""
+        target = np.asarray(y)
+        target = target.reshape(-1, 1) if target.ndim == 1 else target
+        if target.ndim != 2 or target.shape[1] != self.n_outputs_:
+            raise ValueError(
+                f"y must have the {self.n_outputs_} output(s) of training. "
+                f"Got shape {np.shape(y)} instead."
+            )
+        if self._classifies:
+            return self._encode_classes(target)
+        numbers: NDArray[np.float64] = np.asarray(target, dtype=np.float64)
+        assert_all_finite(numbers, input_name="y")
+        return numbers
 
     def _encode_classes(self, labels: NDArray[Any]) -> NDArray[np.float64]:
         """Return the codes of class labels."""

@@ -14,6 +14,7 @@ from sklearn.utils import _safe_indexing
 
 from spinney._common.progress import show_progress
 from spinney._fit.draws import Draws
+from spinney._fit.survival import score_risks
 from spinney._spinney import forest_oob_changes
 
 
@@ -62,6 +63,21 @@ class _OobRegressor(RegressorMixin, _OobEstimator):
         return self._find_values(X)[..., 0]
 
 
+class _OobSurvival(_OobEstimator):
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        return self._find_values(X)[..., 0]
+
+    def score(self, X: Any, y: Any) -> float:
+        return score_risks(y, self.predict(X))
+
+
+_ESTIMATORS = {
+    "classification": _OobClassifier,
+    "regression": _OobRegressor,
+    "survival": _OobSurvival,
+}
+
+
 def score_permutations(
     forest: Any,
     X: Any,
@@ -93,7 +109,7 @@ def score_permutations(
     importances : ndarray of shape (n_groups, n_repeats), float64
     """
     samples, y, draws = training
-    if forest.n_outputs_ == 1:
+    if forest.n_outputs_ == 1 and forest._task != "survival":
         y = np.ravel(y)
     group_of, n_groups = groups
     n_threads, verbose = forest._count_threads(), int(forest.verbose)
@@ -108,7 +124,7 @@ def score_permutations(
     # Where a sample is among those that a tree has not seen.
     place_of = np.zeros(X.shape[0], dtype=np.intp)
     place_of[known] = np.arange(known.size)
-    oob = _OobClassifier() if forest._classifies else _OobRegressor()
+    oob = _ESTIMATORS[forest._task]()
     oob.hold(forest, sums, counts)
     score = _make_score(oob, samples, y, scoring)
     baseline = score()

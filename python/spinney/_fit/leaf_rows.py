@@ -11,6 +11,8 @@ from spinney._fit.draws import Draws
 from spinney._spinney import Forest, list_rows_of_leaves
 
 _MOST_IN_A_BYTE = 255
+# Bits of a word of marks.
+_WORD = 64
 # Leaves of rows, one for each tree, that are held at once: 64 MiB.
 _LEAVES_AT_ONCE = 2**23
 
@@ -40,6 +42,22 @@ class LeafRows(NamedTuple):
     """Of shape (n_outputs, n_samples): the targets of each output, ascending."""
     ranks: NDArray[np.uint32]
     """Of shape (n_outputs - 1, n_samples): the ranks in the other outputs, by rank."""
+
+    def of_tree(self, tree: int) -> LeafRows:
+        """Return the rows of one tree, without copies."""
+        n_rows, n_nodes = int(self.n_rows[tree]), int(self.n_nodes[tree])
+        start = int(self.n_rows[:tree].sum())
+        firsts = int((-(-self.n_rows[:tree] // _WORD)).sum())
+        leaves = int((-(-self.n_nodes[:tree] // _WORD)).sum())
+        own = slice(start, start + n_rows)
+        return self._replace(
+            n_rows=self.n_rows[tree : tree + 1],
+            n_nodes=self.n_nodes[tree : tree + 1],
+            rows=self.rows[own],
+            counts=None if self.counts is None else self.counts[own],
+            firsts=self.firsts[firsts : firsts - (-n_rows // _WORD)],
+            leaves=self.leaves[leaves : leaves - (-n_nodes // _WORD)],
+        )
 
     def is_sound(self) -> bool:
         """Return whether the fields, which may come from a file, have the types they should have.

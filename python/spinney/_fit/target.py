@@ -32,6 +32,7 @@ class ClassTarget(ClassifierMixin, ABC):
     """Mixin of the estimators that predict class labels."""
 
     _classifies: ClassVar[bool] = True
+    _task: ClassVar[str] = "classification"
     # The strings that `class_weight` may be.
     _class_weight_presets: ClassVar[tuple[str, ...]] = ("balanced",)
 
@@ -156,6 +157,7 @@ class NumberTarget(RegressorMixin):
     """Mixin of the estimators that predict numbers."""
 
     _classifies: ClassVar[bool] = False
+    _task: ClassVar[str] = "regression"
 
     criterion: Any
     quantile: Any

@@ -42,7 +42,8 @@ class Task(NamedTuple):
     y: NDArray[np.uint32] | NDArray[np.float64] | None
     """Targets of shape (n_samples, n_outputs), in C order: codes of classes, or numbers.
 
-    If `survival`, of shape (n_samples, 2): times, and events, 0 for a censored time. None if nothing is predicted.
+    If `survival`, of shape (n_samples, 2): times, and events, 0 for a censored time. None if
+    nothing is predicted.
     """
     n_classes: list[int] | None
     """Number of classes of each output; None for numbers."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
-_MODULES = ("spinney.tree", "spinney.ensemble")
+_MODULES = ("spinney.tree", "spinney.ensemble", "spinney.survival")
 
 
 def list_classes() -> Iterator[tuple[str, Any]]:

@@ -17,6 +17,7 @@ from spinney._data.categories import Categories
 from spinney._explain.dependence import PartialDependence
 from spinney._explain.shap import ShapValues
 from spinney._fit.draws import Draws
+from spinney._fit.target import EncodedTarget
 from spinney._spinney import Forest, Tree
 from spinney.conversion._to_sklearn import convert_tree
 
@@ -83,7 +84,11 @@ class BaseDecisionTree(StoredTrees, BaseTreeEstimator, ShapValues, PartialDepend
             self.__dict__.pop("_names_of_forest", None)
             X, task, draws = self._read_data(settings, X, y, sample_weight, check_input=check_input)
             self.tree_, self.max_features_, self._with_missing = task.grow_tree(X, draws)
+            self._learn_leaves(X, task.target, draws, settings.n_threads)
             return self
+
+    def _learn_leaves(self, X: Any, target: EncodedTarget, draws: Draws, n_threads: int) -> None:
+        """Keep what predictions need of the training rows besides the tree, if they do."""
 
     def _get_forest(self) -> Forest:
         return Forest([self.tree_], [0])

@@ -1,0 +1,18 @@
+"""When an event will happen: trees and forests for times that may be censored."""
+
+from spinney._fit.survival import Concordance, concordance_index, kaplan_meier_estimator
+from spinney.survival._forest import ExtraSurvivalTrees, RandomSurvivalForest
+from spinney.survival._lazy import LazySurvivalForest
+from spinney.survival._step_function import StepFunction
+from spinney.survival._tree import SurvivalTree
+
+__all__ = [
+    "Concordance",
+    "ExtraSurvivalTrees",
+    "LazySurvivalForest",
+    "RandomSurvivalForest",
+    "StepFunction",
+    "SurvivalTree",
+    "concordance_index",
+    "kaplan_meier_estimator",
+]

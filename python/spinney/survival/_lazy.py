@@ -1,0 +1,280 @@
+"""Survival forests whose trees are never stored."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from spinney._common.progress import show_progress
+from spinney._common.types import (
+    Bootstrap,
+    CategoryOrder,
+    FeatureSampling,
+    HandleUnknown,
+    MaxFeatures,
+    RandomState,
+    Splitter,
+    SurvivalCriterion,
+    Traversal,
+)
+from spinney._fit.params import store_parameters
+from spinney.ensemble._lazy_base import BaseLazyForest
+from spinney.survival._base import SurvivalModel
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+class LazySurvivalForest(SurvivalModel, BaseLazyForest):
+    """A survival forest whose trees are never stored.
+
+    `fit` only encodes the training data. A prediction expands the nodes of each tree that some
+    query row reaches, and no others. Risks and curves are, bit for bit, those of a
+    `RandomSurvivalForest` with the same parameters and `random_state` (with `splitter="random"`,
+    those of `ExtraSurvivalTrees`). A lazy forest pays for few query rows, and its memory does not
+    grow with the number of trees.
+
+    Parameters
+    ----------
+    n_estimators : int, default=100
+        Number of trees.
+    criterion : {"logrank", "logrank_fast"}, default="logrank"
+        What splits maximise: the log-rank statistic of the two children ("logrank"), or LeBlanc and
+        Crowley's approximation of it, for which the hazard is that of the node ("logrank_fast").
+    splitter : {"best", "random"}, default="best"
+        How the threshold of a feature is chosen. "best" takes the best of all thresholds. "random"
+        draws one threshold uniformly between the smallest and the largest value that the feature
+        has in the node.
+    traversal : {"auto", "batched", "single", "eager"}, default="auto"
+        How query rows descend a tree. Predictions do not depend on it. "batched": all rows
+        together, visiting only nodes that some row reaches. "single": one row after the other, each
+        along its own path. "eager": each tree is grown completely, asked for predictions and
+        dropped, as `max_leaf_nodes` and `ccp_alpha` require. "auto": "eager" where these two
+        parameters require it or there are at least twice as many query rows as training rows,
+        otherwise "batched".
+    max_depth : int, default=None
+        Largest depth of a leaf. None means no limit.
+    min_samples_split : int or float, default=6
+        A node with fewer samples becomes a leaf. A float is a fraction of the number of training
+        samples.
+    min_samples_leaf : int or float, default=3
+        Each child of a split must have at least this many samples. A float is a fraction of the
+        number of training samples.
+    min_weight_fraction_leaf : float, default=0.0
+        Each child of a split must have at least this fraction of the total sample weight.
+    max_features : int, float, {"sqrt", "log2"} or None, default="sqrt"
+        Number of features that each node draws as candidates for its split. A float is a fraction
+        of all features, "sqrt" and "log2" are functions of their number, and None means all.
+        Features that are constant in the node count as drawn, unless `feature_sampling="active"`.
+        If all drawn features are constant, the node goes on drawing until it finds one that is not.
+    max_leaf_nodes : int, default=None
+        Largest number of leaves of a tree. The tree is then grown best first: the next node to be
+        split is the one whose split has the highest statistic. None means no limit.
+    bootstrap : bool or "poisson", default=True
+        The samples that each tree is grown on. True: drawn ones. False: all samples. "poisson": all
+        samples, the weight of each multiplied by a random count with mean 1 from a Poisson
+        distribution. That count is determined by the id of the sample (see `fit`), the number of
+        the tree and `random_state`.
+    n_jobs : int, default=None
+        Number of threads for `fit` and for predictions. None means 1 unless
+        `joblib.parallel_config` sets another number, and -1 means all processors. Results do not
+        depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Seed of everything that is random: the features that nodes draw, the order that decides
+        between equally good splits, random thresholds, and the samples of the trees of a forest. An
+        int, which may be as large as 2**64 - 1, makes results repeatable.
+    verbose : int, default=0
+        Whether to report on stderr, during predictions, how many trees are done. 0: no report. 1: a
+        progress bar if tqdm is installed, otherwise at most one line per second. 2 or more: a line
+        at every update.
+    max_samples : int or float, default=None
+        Number of draws per tree with `bootstrap=True`. None means as many as there are samples. A
+        float is a fraction of the total sample weight and may exceed 1.0. With `replace=False` it
+        is a fraction of the number of samples with a positive weight.
+    low_memory : bool, default=False
+        Has no effect, as memory is never needed: curves are made when they are asked for. For
+        scikit-survival's sake.
+    ccp_alpha : float, default=0.0
+        Price of a leaf in split-complexity pruning: a grown tree is cut back to the subtree with
+        the highest sum of log-rank statistics of its splits, less the prices of leaves. 0.0 means
+        no pruning.
+    feature_sampling : {"all", "active"}, default="all"
+        The features among which a node draws `max_features`: "all" of them, or only the "active"
+        ones, which are not constant in the node. If a node has fewer active features than it draws,
+        it uses all of them.
+    replace : bool, default=True
+        Whether `bootstrap=True` draws with replacement. If False, no sample is drawn twice, drawn
+        samples keep their weights, and `max_samples` must not exceed the number of samples with a
+        positive weight.
+    categorical_features : None, "from_dtype" or array-like of bool, int or str, default=None
+        Which features are categorical. None: no feature. "from_dtype": the columns of a data frame
+        that have a categorical dtype. Otherwise a boolean mask, or the indices or names of the
+        categorical features. A categorical column may have any number of distinct values, of any
+        type that can be sorted, such as strings. A split sends a set of categories to one child.
+        Categories that do not occur in the node, or did not occur in `fit`, go to the child with
+        the larger weight.
+    min_samples_category : int, default=1
+        In each node, all categories of a feature that have fewer samples than this are treated as
+        one category. Missing values are a category here: if they are fewer, they go where the other
+        rare categories go.
+    category_order : {"auto", "node", "tree"}, default="auto"
+        By which samples the categories of a feature are put in order, of which a split is a cut.
+        "node": in each node by the samples of the node. "tree": once per tree, which keeps splits
+        from following chance: by the samples that the tree is not grown on, or, if it is grown on
+        all, by a random half of them. `min_samples_category` has no effect on such features. If
+        this order does not correlate with the targets of the other samples, the tree does without a
+        feature of more than 32 categories. "auto": "tree" for features of more than 10 categories,
+        unless `min_samples_category` is above 1; otherwise "node". Random thresholds need no order.
+    handle_unknown : {"ignore", "error"}, default="ignore"
+        What predictions do with categories that did not occur in `fit`. "ignore": splits send them
+        to the child with the larger weight, and a warning names the features of which no category
+        is known, perhaps because their type has changed. "error": they raise ValueError. Missing
+        values are no unknown categories.
+
+    Attributes
+    ----------
+    forest_ : LazyForest
+        The encoded training data.
+    unique_times_ : ndarray of shape (n_times,)
+        The distinct times of the training samples, ascending.
+    event_times_ : ndarray of shape (n_event_times,)
+        Those at which there was an event.
+    causes_ : ndarray of int64
+        The numbers of the causes of events, ascending: 1 if `y` has bools.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features seen in `fit`. Exists only if `X` has names that are all strings.
+    is_categorical_ : ndarray of bool of shape (n_features_in_,), or None
+        Which features are categorical. None if no feature is.
+    categories_ : list of (ndarray or None), or None
+        For each categorical feature, its distinct values in `fit`: sorted, except that 0 comes
+        first. The index of a value is the code that stands for it in the compiled trees. The entry
+        of a numeric feature is None. None if no feature is categorical.
+
+    References
+    ----------
+    M. Guillame-Bert and A. Dubrawski, "Batched Lazy Decision Trees", 2016.
+
+    H. Ishwaran, U. B. Kogalur, E. H. Blackstone, M. S. Lauer, "Random survival forests", Annals of
+    Applied Statistics 2, 2008.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spinney.survival import LazySurvivalForest
+    >>> rng = np.random.default_rng(0)
+    >>> X, years = rng.random((60, 4)), rng.exponential(3, 60)
+    >>> lazy = LazySurvivalForest(20, random_state=0).fit(X[1:], (years[1:] < 5, years[1:]))
+    >>> lazy.predict(X[:1]).shape
+    (1,)
+    """
+
+    def __init__(
+        self,
+        n_estimators: int = 100,
+        *,
+        criterion: SurvivalCriterion = "logrank",
+        splitter: Splitter = "best",
+        traversal: Traversal = "auto",
+        max_depth: int | None = None,
+        min_samples_split: float = 6,
+        min_samples_leaf: float = 3,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: MaxFeatures = "sqrt",
+        max_leaf_nodes: int | None = None,
+        bootstrap: Bootstrap = True,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        verbose: int = 0,
+        max_samples: float | None = None,
+        low_memory: bool = False,
+        ccp_alpha: float = 0.0,
+        feature_sampling: FeatureSampling = "all",
+        replace: bool = True,
+        categorical_features: Any = None,
+        min_samples_category: int = 1,
+        category_order: CategoryOrder = "auto",
+        handle_unknown: HandleUnknown = "ignore",
+    ) -> None:
+        store_parameters(locals())
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        sample_ids: Any = None,
+        samples: Any = None,
+    ) -> Self:
+        """Encode the training data.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The training samples: numbers of any real dtype, in any memory order or sparse format.
+            Values are compared as float64. An entry that a sparse matrix does not store is 0. NaN
+            is a missing value; so are None and NA in data frames. Columns of categorical features
+            may hold strings or other values that can be sorted.
+        y : structured array, data frame or pair of arrays
+            Events and times: a structured array of an event (bool) and a time, a data frame or an
+            array of these two columns, or a pair (events, times). An event is a bool, or the number
+            of its cause, 0 for a censored time. Times are finite and not negative.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights. None means 1 for all. Samples with weight 0 have no influence.
+            With `bootstrap=True` and `replace=True` a sample is drawn with a probability
+            proportional to its weight, and trees weigh it by the number of its draws, as in
+            scikit-learn. Otherwise trees weigh samples by these weights, multiplied by the counts
+            of `bootstrap="poisson"`.
+        sample_ids : array-like of int of shape (n_samples,), default=None
+            Non-negative ids of the samples, which need not be distinct. None means the row numbers.
+            With `bootstrap="poisson"` the count of a sample in a tree is determined by its id, the
+            number of the tree and `random_state`. Forests on parts of one data set therefore give a
+            sample the same count if it has the same id. Not allowed otherwise.
+        samples : list of array-like, ndarray or sparse matrix, default=None
+            The samples of each tree, where `bootstrap=True` is not to draw them: blocks, groups or
+            windows of time. A list with an array of indices (repeated for samples that count
+            several times), or a mask, for each of the `n_estimators` trees; or an array or sparse
+            matrix of counts of shape (n_estimators, n_samples). Trees weigh samples by
+            `sample_weight` times the count. What is out of bag follows them. With `warm_start` the
+            samples of all trees, also of those that are there.
+
+        Returns
+        -------
+        self : object
+        """
+        return super().fit(X, y, sample_weight, sample_ids, samples)
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Predict the risk of each sample: the expected number of events.
+
+        It is the sum of the cumulative hazard at all `event_times_`: the higher it is, the earlier
+        the event is expected.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples. Sparse formats other than CSR are converted to it.
+
+        Returns
+        -------
+        risks : ndarray of shape (n_samples,)
+        """
+        return self._predict_values(X)[:, 0]
+
+    def _predict_curves(
+        self, X: Any, at: NDArray[np.float64], curve: str | int
+    ) -> NDArray[np.float64]:
+        check_is_fitted(self)
+        rows, n_threads = self._validate_X_predict(X), self._count_threads()
+        forest = self._take_trees()
+        traversal = self._choose_lazy(forest, "a curve")
+        with show_progress(self._read_verbose(), 0, len(forest)) as watcher:
+            return forest.curves(rows, at, curve, traversal, n_threads, watcher)
+
+    def _interpret(self, values: NDArray[np.float64]) -> tuple[NDArray[Any], Any]:
+        risks = values[..., 0]
+        return risks, None

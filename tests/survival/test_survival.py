@@ -1,0 +1,444 @@
+"""Survival models against the textbook's estimators, and against each other."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.model_selection import cross_val_score
+
+import spinney
+from spinney import Dataset, grow_with
+from spinney.survival import (
+    ExtraSurvivalTrees,
+    LazySurvivalForest,
+    RandomSurvivalForest,
+    SurvivalTree,
+    concordance_index,
+    kaplan_meier_estimator,
+)
+
+FORESTS = [RandomSurvivalForest, ExtraSurvivalTrees]
+MODELS = [SurvivalTree, LazySurvivalForest, *FORESTS]
+
+
+def make_data(n_samples=150, seed=0, n_causes=1):
+    """Return samples, events and times; times are equal now and then."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_samples, 5))
+    times = np.ceil(4 * rng.exponential(np.exp(X[:, 0]))) / 4
+    ends = np.ceil(4 * rng.uniform(0, 6, n_samples)) / 4
+    events = (times <= ends) * rng.integers(1, n_causes + 1, n_samples)
+    return X, events, np.minimum(times, ends)
+
+
+X, EVENTS, TIMES = make_data()
+Y = (EVENTS > 0, TIMES)
+
+
+def estimate(events, times, weights, at, kind):
+    """Return the textbook's estimate: "hazard", "survival", or of the incidence of a cause."""
+    hazard, survival, incidence = 0.0, 1.0, 0.0
+    found = np.zeros(len(at))
+    start = 1.0 if kind == "survival" else 0.0
+    found[:] = start
+    for time in np.unique(times[weights > 0]):
+        at_risk = weights[times >= time].sum()
+        died = weights[(times == time) & (events > 0)].sum()
+        of_cause = weights[(times == time) & (events == kind)].sum()
+        incidence += survival * of_cause / at_risk
+        hazard += died / at_risk
+        survival *= 1 - died / at_risk
+        value = {"hazard": hazard, "survival": survival}.get(kind, incidence)
+        found[at >= time] = value
+    return found
+
+
+def loop(model, train, events, times, query, at, kind):
+    """Return the mean over the trees of the estimates in the leaves of samples."""
+    leaves, of_train = model.apply(query), model.apply(train)
+    curves = np.zeros((len(query), len(at)))
+    for tree, rows in enumerate(model.estimators_samples_):
+        counts = np.bincount(rows, minlength=len(train))
+        for row, leaf in enumerate(leaves[:, tree]):
+            weights = counts * (of_train[:, tree] == leaf)
+            curves[row] += estimate(events, times, weights, at, kind)
+    return curves / len(model.estimators_samples_)
+
+
+@pytest.mark.parametrize("forest_class", FORESTS)
+@pytest.mark.parametrize("criterion", ["logrank", "logrank_fast"])
+@pytest.mark.parametrize("bootstrap", [True, False, "poisson"])
+def test_curves_are_those_of_the_samples_in_the_leaves(forest_class, criterion, bootstrap):
+    train, events, times = make_data(n_causes=2)
+    forest = forest_class(6, criterion=criterion, bootstrap=bootstrap, random_state=0)
+    forest.fit(train, (events, times))
+    query = train[:12] + 0.1
+    at = forest.unique_times_
+    for kind, found in (
+        ("hazard", forest.predict_cumulative_hazard_function(query, return_array=True)),
+        ("survival", forest.predict_survival_function(query, return_array=True)),
+        (1, forest.predict_cumulative_incidence_function(query, return_array=True)),
+        (2, forest.predict_cumulative_incidence_function(query, cause=2, return_array=True)),
+    ):
+        expected = loop(forest, train, events, times, query, at, kind)
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("model_class", MODELS)
+def test_risks_are_cumulative_hazards_at_the_times_of_events(model_class):
+    model = model_class(random_state=0).fit(X, Y)
+    np.testing.assert_array_equal(model.unique_times_, np.unique(TIMES))
+    np.testing.assert_array_equal(model.event_times_, np.unique(TIMES[EVENTS > 0]))
+    np.testing.assert_array_equal(model.causes_, [1])
+    hazards = model.predict_cumulative_hazard_function(
+        X, return_array=True, times=model.event_times_
+    )
+    np.testing.assert_allclose(model.predict(X), hazards.sum(axis=1), rtol=1e-12)
+
+
+@pytest.mark.parametrize("model_class", MODELS)
+def test_a_tree_of_one_leaf_is_the_textbook(model_class):
+    params = {} if model_class is SurvivalTree else {"bootstrap": False, "n_estimators": 2}
+    model = model_class(min_samples_leaf=100, random_state=0, **params).fit(X, Y)
+    times, share = kaplan_meier_estimator(*Y)
+    curves = model.predict_survival_function(X[:2], return_array=True)
+    np.testing.assert_allclose(curves, [share, share], rtol=1e-12, atol=1e-15)
+    weights = np.ones(len(X))
+    expected = estimate(EVENTS, TIMES, weights, times, "hazard")
+    found = model.predict_cumulative_hazard_function(X[:1], return_array=True)
+    np.testing.assert_allclose(found[0], expected, rtol=1e-12)
+
+
+def test_curves_are_functions_of_time():
+    forest = RandomSurvivalForest(5, random_state=0).fit(X, Y)
+    at = [0.3, 1.0, 2.6]
+    for ask in (
+        forest.predict_survival_function,
+        forest.predict_cumulative_hazard_function,
+        forest.predict_cumulative_incidence_function,
+    ):
+        functions, values = ask(X[:4]), ask(X[:4], return_array=True, times=at)
+        assert functions.shape == (4,)
+        inside = [time for time in at if time >= functions[0].x[0]]
+        for function, of_row in zip(functions, values, strict=True):
+            assert function.domain == (0, TIMES.max())
+            np.testing.assert_array_equal(function(inside), of_row[len(at) - len(inside) :])
+            assert function(inside[-1]) == of_row[-1]
+            with pytest.raises(ValueError, match="x must be within"):
+                function(TIMES.max() + 1)
+    one = forest.predict_cumulative_incidence_function(X[:4], return_array=True)
+    survival = forest.predict_survival_function(X[:4], return_array=True)
+    np.testing.assert_allclose(one, 1 - survival, atol=1e-12)
+
+
+@st.composite
+def fits(draw):
+    """Return parameters, a training set, and samples to predict."""
+    seed = draw(st.integers(0, 2**32 - 1))
+    rng = np.random.default_rng(seed)
+    train, events, times = make_data(draw(st.integers(8, 80)), seed, n_causes=2)
+    events[0] = 1
+    train[rng.random(train.shape) < 0.3] = draw(st.sampled_from([0.0, np.nan]))
+    params = {
+        "n_estimators": draw(st.integers(1, 5)),
+        "criterion": draw(st.sampled_from(["logrank", "logrank_fast"])),
+        "bootstrap": draw(st.sampled_from([True, False, "poisson"])),
+        "min_samples_leaf": draw(st.integers(1, 6)),
+        "min_samples_split": draw(st.integers(2, 8)),
+        "max_features": draw(st.sampled_from([None, "sqrt"])),
+        "random_state": seed,
+    }
+    return params, (train, (events, times)), rng.normal(size=(draw(st.integers(1, 60)), 5))
+
+
+@settings(max_examples=40, deadline=None)
+@given(fits(), st.sampled_from(["best", "random"]), st.sampled_from(["auto", "batched", "single"]))
+def test_lazy_forests_are_the_grown_ones(fit, splitter, traversal):
+    params, (train, y), query = fit
+    grown_class = {"best": RandomSurvivalForest, "random": ExtraSurvivalTrees}[splitter]
+    grown = grown_class(**params).fit(train, y)
+    lazy = LazySurvivalForest(splitter=splitter, traversal=traversal, **params).fit(train, y)
+    np.testing.assert_array_equal(lazy.predict(query), grown.predict(query))
+    for name in ("survival", "cumulative_hazard"):
+        curves = [
+            getattr(model, f"predict_{name}_function")(query, return_array=True)
+            for model in (lazy, grown)
+        ]
+        np.testing.assert_array_equal(*curves)
+
+
+@settings(max_examples=30, deadline=None)
+@given(fits(), st.sampled_from(FORESTS))
+def test_storage_threads_and_order_do_not_matter(fit, forest_class):
+    params, (train, (events, times)), query = fit
+    expected = forest_class(**params).fit(train, (events, times))
+    curves = expected.predict_survival_function(query, return_array=True)
+    for stored in (np.asfortranarray(train), sparse.csc_array(train), Dataset(train)):
+        forest = forest_class(n_jobs=2, **params).fit(stored, (events, times))
+        np.testing.assert_array_equal(forest.predict(query), expected.predict(query))
+        np.testing.assert_array_equal(
+            forest.predict_survival_function(sparse.csr_array(query), return_array=True), curves
+        )
+    if params["bootstrap"] is False:
+        order = np.random.default_rng(0).permutation(len(train))
+        forest = forest_class(**params).fit(train[order], (events[order], times[order]))
+        np.testing.assert_array_equal(forest.predict(query), expected.predict(query))
+
+
+@pytest.mark.parametrize("criterion", ["logrank", "logrank_fast"])
+@pytest.mark.parametrize("model_class", MODELS)
+def test_a_weight_is_as_many_copies_and_zero_is_none(model_class, criterion):
+    params = {"criterion": criterion, "min_samples_leaf": 1, "min_samples_split": 2}
+    if model_class is not SurvivalTree:
+        params |= {"bootstrap": False, "n_estimators": 3, "max_features": None}
+    weights = np.random.default_rng(1).integers(0, 4, len(X))
+    # A sample more counts for limits of samples, so that none is set.
+    whole = model_class(random_state=0, max_depth=4, **params)
+    copies = np.repeat(np.arange(len(X)), weights)
+    one = clone(whole).fit(X, Y, sample_weight=weights)
+    other = clone(whole).fit(X[copies], (Y[0][copies], TIMES[copies]))
+    np.testing.assert_array_equal(one.predict(X), other.predict(X))
+    np.testing.assert_array_equal(one.unique_times_, other.unique_times_)
+    curves = [model.predict_survival_function(X, return_array=True) for model in (one, other)]
+    np.testing.assert_array_equal(*curves)
+
+
+def test_all_forms_of_targets_are_the_same():
+    expected = RandomSurvivalForest(4, random_state=0).fit(X, Y).predict(X)
+    structured = np.array(list(zip(*Y, strict=True)), dtype=[("died", "?"), ("years", np.float64)])
+    frame = pd.DataFrame({"died": Y[0], "years": TIMES})
+    for y in (
+        structured,
+        frame,
+        pl.from_pandas(frame),
+        np.column_stack(Y),
+        (Y[0].astype(int), TIMES.astype(np.float32).astype(float)),
+    ):
+        forest = RandomSurvivalForest(4, random_state=0).fit(X, y)
+        np.testing.assert_array_equal(forest.predict(X), expected)
+        assert forest.score(X, y) == forest.score(X, Y)
+    scores = cross_val_score(RandomSurvivalForest(4, random_state=0), X, structured, cv=3)
+    assert np.all(scores > 0.6)
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        ((Y[0], TIMES - 5), "Times in y must be finite and not below 0"),
+        ((Y[0], np.where(TIMES[3] == TIMES, np.nan, TIMES)), "Got nan"),
+        ((Y[0], np.full(len(X), np.inf)), "Got inf"),
+        ((np.zeros(len(X), bool), TIMES), "only censored times"),
+        ((EVENTS - 1, TIMES), "Events in y must be bool, or the numbers of causes"),
+        ((EVENTS * 0.5, TIMES), "numbers of causes, 0 for none. Got 0.5"),
+        ((Y[0].astype(str), TIMES), "Events in y must be bool"),
+        ((Y[0], TIMES.astype(str)), "Times in y must be numbers"),
+        ((Y[0][1:], TIMES), "y must have an event and a time for each sample"),
+        (TIMES, "y must be a structured array of events and times"),
+        (np.column_stack([TIMES] * 3), r"Got an array of shape \(150, 3\)"),
+        (pd.DataFrame({"a": TIMES}), "must have two columns"),
+        (np.array([(1.0, True)], dtype=[("t", float), ("e", bool)]), "events in the first field"),
+        (np.array([(1.0,)], dtype=[("t", float)]), "must have two fields"),
+        ((Y[0][:4], TIMES[:4]), "inconsistent numbers of samples"),
+    ],
+)
+def test_illegal_targets_are_told(y, message):
+    forest = RandomSurvivalForest(2, random_state=0)
+    with pytest.raises(ValueError, match=message):
+        forest.fit(X, y)
+    assert not hasattr(forest, "forest_")
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"criterion": "gini"}, "'logrank'"),
+        ({"criterion": "squared_error"}, "'logrank_fast'"),
+        ({"low_memory": "yes"}, "low_memory"),
+        ({"min_samples_leaf": 0}, "min_samples_leaf"),
+    ],
+)
+@pytest.mark.parametrize("model_class", MODELS)
+def test_illegal_parameters_are_told(model_class, params, message):
+    with pytest.raises(ValueError, match=message):
+        model_class(**params).fit(X, Y)
+
+
+def test_log_rank_is_no_criterion_of_regressors():
+    with pytest.raises(ValueError, match="'squared_error'"):
+        spinney.RandomForestRegressor(criterion="logrank").fit(X, TIMES)
+
+
+def test_illegal_questions_are_told():
+    forest = RandomSurvivalForest(2, random_state=0).fit(X, Y)
+    with pytest.raises(TypeError, match="return_array must be a bool"):
+        forest.predict_survival_function(X, return_array=1)
+    for times in ([], [2.0, 1.0], [[1.0]], [np.nan]):
+        with pytest.raises(ValueError, match="times must be finite numbers, ascending"):
+            forest.predict_survival_function(X, times=times)
+    with pytest.raises(ValueError, match=r"cause must be one of \[1\]. Got 2"):
+        forest.predict_cumulative_incidence_function(X, cause=2)
+    with pytest.raises(TypeError, match="no survival models"):
+        forest.to_sklearn()
+    with pytest.raises(AttributeError, match="cannot be replaced"):
+        forest.estimators_ = forest.estimators_
+    whole = LazySurvivalForest(2, max_leaf_nodes=4, random_state=0).fit(X, Y)
+    with pytest.raises(ValueError, match="a curve needs a lazy traversal"):
+        whole.predict_survival_function(X)
+
+
+@pytest.mark.parametrize("model_class", MODELS)
+def test_files_and_pickles(model_class, tmp_path):
+    model = model_class(random_state=0).fit(X, Y)
+    copies = [pickle.loads(pickle.dumps(model))]
+    if model_class is not LazySurvivalForest:
+        model.save(tmp_path / "model")
+        copies.append(spinney.load(tmp_path / "model"))
+    for copy in copies:
+        assert type(copy) is model_class
+        np.testing.assert_array_equal(copy.predict(X), model.predict(X))
+        curves = [of.predict_survival_function(X, return_array=True) for of in (copy, model)]
+        np.testing.assert_array_equal(*curves)
+        np.testing.assert_array_equal(copy.event_times_, model.event_times_)
+
+
+def test_trees_are_survival_trees():
+    forest = RandomSurvivalForest(4, random_state=0).fit(X, Y)
+    assert len(forest.estimators_) == 4
+    assert isinstance(forest.estimator_, SurvivalTree)
+    np.testing.assert_allclose(
+        np.mean([tree.predict(X) for tree in forest], axis=0), forest.predict(X), rtol=1e-12
+    )
+    np.testing.assert_allclose(
+        np.mean([t.predict_survival_function(X, return_array=True) for t in forest], axis=0),
+        forest.predict_survival_function(X, return_array=True),
+        atol=1e-12,
+    )
+    tree = forest[2]
+    counts = np.bincount(forest.estimators_samples_[2], minlength=len(X))
+    again = clone(tree).fit(X, Y, sample_weight=counts)
+    np.testing.assert_array_equal(again.tree_.threshold, tree.tree_.threshold)
+
+
+def test_warm_start_and_clusters():
+    whole = RandomSurvivalForest(7, random_state=0).fit(X, Y)
+    forest = RandomSurvivalForest(3, warm_start=True, random_state=0).fit(X, Y)
+    forest.predict(X)
+    forest.set_params(n_estimators=7).fit(X, Y)
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(2) as pool, grow_with(pool):
+        grown = RandomSurvivalForest(7, random_state=0).fit(X, Y)
+    for other in (forest, grown):
+        np.testing.assert_array_equal(other.predict(X), whole.predict(X))
+        curves = [of.predict_survival_function(X, return_array=True) for of in (other, whole)]
+        np.testing.assert_array_equal(*curves)
+
+
+@pytest.mark.parametrize("forest_class", FORESTS)
+def test_out_of_bag(forest_class):
+    forest = forest_class(30, oob_score=True, random_state=0).fit(X, Y)
+    expected = np.zeros(len(X))
+    for row in range(len(X)):
+        unseen = [
+            tree.predict(X[row : row + 1])[0]
+            for tree, rows in zip(forest, forest.estimators_samples_, strict=True)
+            if row not in rows
+        ]
+        expected[row] = np.mean(unseen)
+    np.testing.assert_allclose(forest.oob_prediction_, expected, rtol=1e-9)
+    assert forest.oob_score_ == concordance_index(*Y, forest.oob_prediction_).cindex
+    assert forest.oob_score_ > 0.6
+
+    def last(y, risks):
+        assert y.shape == (len(X), 2)
+        return risks[-1]
+
+    scored = forest_class(30, oob_score=last, random_state=0).fit(X, Y)
+    assert scored.oob_score_ == forest.oob_prediction_[-1]
+    with pytest.raises(ValueError, match="bootstrap=True"):
+        forest_class(3, oob_score=True, bootstrap=False).fit(X, Y)
+
+
+def test_what_matters_is_found():
+    forest = RandomSurvivalForest(60, random_state=0).fit(X, Y)
+    assert np.argmax(forest.feature_importances_) == 0
+    assert forest.feature_importances_.sum() == pytest.approx(1)
+    permuted = forest.permutation_importance_oob(X, Y, n_repeats=3, random_state=0)
+    assert np.argmax(permuted.importances_mean) == 0
+    assert permuted.importances_mean[0] > 0.05
+    named = forest.permutation_importance_oob(
+        X, Y, scoring=lambda oob, samples, y: oob.score(samples, y), n_repeats=3, random_state=0
+    )
+    np.testing.assert_array_equal(named.importances, permuted.importances)
+    values = forest.shap_values(X[:9])
+    np.testing.assert_allclose(
+        values.sum(axis=1) + forest.expected_value_, forest.predict(X[:9]), rtol=1e-9
+    )
+    from spinney.inspection import partial_dependence
+
+    found = partial_dependence(forest, X, [0], grid_resolution=5)
+    # The larger the feature, the later the event.
+    assert found["average"][0, 0] > found["average"][0, -1]
+    assert forest.predict_standard_error(X[:5]).shape == (5,)
+
+
+def test_importances_of_a_tree_are_sums_of_statistics():
+    tree = SurvivalTree(max_depth=1, max_features=None).fit(X, Y)
+    np.testing.assert_array_equal(np.flatnonzero(tree.feature_importances_), [0])
+    # What scipy calls the log-rank statistic is the root of ours.
+    stats = pytest.importorskip("scipy.stats")
+    left = X[:, 0] <= tree.tree_.threshold[0]
+    samples = [
+        stats.CensoredData.right_censored(TIMES[side], ~Y[0][side]) for side in (left, ~left)
+    ]
+    statistic = stats.logrank(*samples).statistic
+    assert tree.tree_.impurity[0] * len(X) == pytest.approx(statistic**2, rel=1e-6)
+
+
+def test_frames_with_categories_and_missing_values():
+    frame = pd.DataFrame(X, columns=list("abcde"))
+    frame["f"] = pd.Categorical(np.where(X[:, 1] > 0, "x", "y"))
+    frame.loc[::7, "a"] = np.nan
+    forest = RandomSurvivalForest(20, categorical_features="from_dtype", random_state=0)
+    forest.fit(frame, Y)
+    assert list(forest.feature_names_in_) == list("abcdef")
+    assert forest.score(frame, Y) > 0.7
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.tuples(st.booleans(), st.integers(0, 6), st.integers(0, 6)), max_size=40),
+)
+def test_concordance_is_that_of_all_pairs(rows):
+    events = np.array([row[0] for row in rows], dtype=bool)
+    times, risks = (np.array([row[n] for row in rows], dtype=float) for n in (1, 2))
+    found = concordance_index(events, times, risks)
+    counts = [0, 0, 0, 0]
+    for one in np.flatnonzero(events):
+        for other in range(len(rows)):
+            is_tied = times[other] == times[one] and not events[other]
+            if times[other] > times[one] or is_tied:
+                counts[3] += is_tied
+                order = np.sign(risks[one] - risks[other])
+                counts[{1.0: 0, -1.0: 1, 0.0: 2}[order]] += 1
+    assert list(found[1:]) == counts
+    n_pairs = sum(counts[:3])
+    if n_pairs:
+        assert found.cindex == pytest.approx((counts[0] + counts[2] / 2) / n_pairs)
+    else:
+        assert np.isnan(found.cindex)
+
+
+def test_illegal_arguments_of_concordance_are_told():
+    with pytest.raises(ValueError, match="event_indicator must be bool"):
+        concordance_index([0, 1], [1.0, 2.0], [1.0, 2.0])
+    with pytest.raises(ValueError, match=r"must have shape \(n_samples,\)"):
+        concordance_index([True], [1.0, 2.0], [1.0, 2.0])
+    with pytest.raises(ValueError, match="estimate must not be NaN"):
+        concordance_index([True, False], [1.0, 2.0], [1.0, np.nan])
