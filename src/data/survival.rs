@@ -80,9 +80,9 @@ impl Survival {
                 fixed(hazard)
             })
             .collect();
-        let residual = |sample: usize| match weighs(&sample) {
-            true => fixed(f64::from(u8::from(events[sample] > 0))) - hazards[ranks[sample] as usize],
-            false => 0,
+        let residual = |sample: usize| {
+            let hazard = hazards[ranks[sample] as usize];
+            if weighs(&sample) { fixed(f64::from(u8::from(events[sample] > 0))) - hazard } else { 0 }
         };
         let residuals = (0..times.len()).map(residual).collect();
         let mut n_event_times_from = vec![0; sums.len()];

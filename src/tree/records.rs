@@ -120,7 +120,7 @@ impl Records {
     /// Makes impurities of the gains of splits, which the nodes have in the place of impurities: the
     /// impurity of a node times its weight is what all splits from the node down gain. So the gain of a
     /// split is what the impurity decreases by, as importances and pruning expect. For log-rank
-    /// statistics, pruning is then the split-complexity pruning of LeBlanc and Crowley ("Survival trees by
+    /// statistics, pruning is then the split-complexity pruning of `LeBlanc` and Crowley ("Survival trees by
     /// goodness of split", JASA 88, 1993). O(nodes).
     pub fn fold_gains(&mut self) {
         for node in self.order.iter().rev().map(|&node| node as usize) {

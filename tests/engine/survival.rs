@@ -186,7 +186,7 @@ proptest! {
             }).collect();
             // Scores are statistics but for a factor, which cuts of nonzero scores tell.
             let factor = cuts.iter().filter_map(|&(expected, score, _)| (score > 0.0).then_some(expected? / score));
-            let factor = factor.max_by(|a, b| a.total_cmp(b)).unwrap_or(1.0);
+            let factor = factor.max_by(f64::total_cmp).unwrap_or(1.0);
             let highest = cuts.iter().filter_map(|cut| cut.0).fold(0.0, f64::max);
             for (expected, score, gain) in cuts {
                 let Some(expected) = expected else {
@@ -198,6 +198,84 @@ proptest! {
             }
         }
     }
+}
+
+/// Passes over one node, each with shares of its highest score.
+struct Bounds<'a>(&'a [Vec<u32>]);
+
+impl Visitor for Bounds<'_> {
+    /// Of each pass its highest score, and for several floors the bound.
+    type Output = Vec<(f64, Vec<(f64, f64)>)>;
+
+    fn visit<C: Criterion>(self, criterion: &C) -> Result<Self::Output> {
+        let mut all = self.0[0].clone();
+        all.sort_unstable();
+        let node = criterion.totals(&all);
+        let mut scan = criterion.scan();
+        let of_pass = |pass: &Vec<u32>| {
+            let mut pushed = criterion.begin(&node, &mut scan);
+            let mut highest = 0f64;
+            for &sample in pass {
+                criterion.push(&node, &mut scan, &mut pushed, sample);
+                highest = highest.max(criterion.score(&node, &scan, pushed));
+            }
+            let asked = [0.5, 1.0, 1.0 + 1e-7, 1.5, 4.0, 1e3].map(|share| {
+                criterion.begin(&node, &mut scan);
+                (highest * share, criterion.foresee(&node, &mut scan, pass.iter().copied(), highest * share))
+            });
+            (highest, asked.to_vec())
+        };
+        Ok(self.0.iter().map(of_pass).collect())
+    }
+}
+
+proptest! {
+    #![proptest_config(config(60))]
+
+    /// Long passes may be given up before their cuts are looked at, but only if none is as good as the
+    /// floor.
+    #[test]
+    fn long_passes_are_bounded(
+        (rows, order) in (1024..1400usize).prop_flat_map(|n| {
+            let order = Just((0..n as u32).collect::<Vec<_>>()).prop_shuffle();
+            (rows(n, prop_oneof![Just(1u32), 1..4u32]), order)
+        }),
+        steps in prop_oneof![Just(8.0), Just(1e6)],
+        noise in 0.0..1.0f64,
+    ) {
+        let n = rows.len();
+        // Finer times on top of few ones.
+        let rows: Vec<Row> = (0..n).map(|i| {
+            let time = rows[i].time + (f64::from(order[i]) / n as f64 * steps).floor() / steps;
+            Row { time, ..rows[i] }
+        }).collect();
+        let mut related: Vec<u32> = (0..n as u32).collect();
+        let key = |i: u32| rows[i as usize].time * (1.0 - noise) + f64::from(order[(i as usize * 7) % n]) / n as f64 * 12.0 * noise;
+        related.sort_by(|&a, &b| key(a).total_cmp(&key(b)));
+        let short = order[..1024.min(n - 1)].to_vec();
+        let passes = [order.clone(), related, short];
+        for (highest, asked) in visit(EXACT, &target(&rows), Bounds(&passes), &runtime(1)).unwrap() {
+            for (floor, most) in asked {
+                prop_assert!(most >= highest, "{} {} {}", floor, most, highest);
+                prop_assert!(most < floor || most == f64::INFINITY);
+            }
+        }
+    }
+}
+
+/// An order that knows nothing of the times is given up where one that knows them sets the floor.
+#[test]
+fn noise_is_given_up() {
+    let n = 4096u32;
+    let rows: Vec<Row> = (0..n).map(|i| Row { time: f64::from(i), event: u32::from(i % 3 > 0), weight: 1 }).collect();
+    // Spread evenly, as the factor has no divisor in common with `n`; and the times with some noise.
+    let spread: Vec<u32> = (0..n).map(|i| i * 1103 % n).collect();
+    let mut related = spread.clone();
+    related.sort_by_key(|&i| i + 3 * spread[i as usize]);
+    let found = visit(EXACT, &target(&rows), Bounds(&[spread, related]), &runtime(1)).unwrap();
+    assert!(found[0].0 < found[1].0);
+    let given_up = |pass: usize| found[pass].1.iter().filter(|asked| asked.1 < asked.0).count();
+    assert!(given_up(0) >= 1 && given_up(1) >= 3, "{found:?}");
 }
 
 /// A tree, checked node by node.

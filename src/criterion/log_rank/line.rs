@@ -39,8 +39,12 @@ impl Line {
         mut visit: impl FnMut(u32, u32),
     ) {
         let Self { hazards, variances, weights, .. } = self;
-        (hazards.clear(), variances.clear(), weights.clear());
-        (hazards.push(0), variances.push(0.0), weights.push(0));
+        hazards.clear();
+        hazards.push(0);
+        variances.clear();
+        variances.push(0.0);
+        weights.clear();
+        weights.push(0);
         let (mut place, mut hazard, mut variance) = (0, 0.0, 0.0);
         (self.weight, self.events, self.expected) = (weight, 0, 0);
         for moment in order.moments(ranks, weight) {

@@ -4,14 +4,16 @@
 //!
 //! With the node's cumulative hazard up to the time `t_i` of a sample (Nelson-Aalen), `H(t_i)`, the
 //! events of a side above expectation are the weighted sum over its samples of `d_i - H(t_i)`, where
-//! `d_i` is 1 for an event (LeBlanc and Crowley, "Survival trees by goodness of split", JASA 88, 1993).
+//! `d_i` is 1 for an event (`LeBlanc` and Crowley, "Step-function covariate effects in the
+//! proportional-hazards model", Canadian Journal of Statistics 23, 1995).
 //! The hazards are rounded to fixed point once per node, so the sum is an integer. The numerator of a
 //! cut is the sum of one side less that of the other; whichever side is pushed, it is the same but for
 //! its sign. The statistic is its square, over four times its variance; see `variance` for the two
 //! forms of that.
 //!
 //! Hazards belong to a node, so the statistics of a node are its samples in the order of their times
-//! (`order`), and a scan loads a node once (`line`). All roundings are functions of the weights at each
+//! (`order`), and a scan loads a node once (`line`). In large nodes, columns are given up if a bound
+//! shows that none of their cuts can win (`bound`). All roundings are functions of the weights at each
 //! time of the node alone: neither the order of samples nor a weight of k in the place of k samples
 //! shows.
 //!
@@ -23,6 +25,7 @@
 //! below 2^126, or a product of two numbers below 2^116. Two squared numerators times variances fit in
 //! 640 bits.
 
+mod bound;
 mod line;
 mod order;
 mod variance;
@@ -262,6 +265,21 @@ impl<V: Variance> Statistics for LogRank<'_, V> {
             scan.node = node.id;
         }
         LogRankPushed { weight: 0, events: 0, expected: 0, variance: 0 }
+    }
+
+    fn foresee(
+        &self,
+        node: &LogRankTotals,
+        scan: &mut LogRankScan<V>,
+        samples: impl Iterator<Item = u32> + Clone,
+        floor: f64,
+    ) -> f64 {
+        if !(0.0 < floor && floor < f64::INFINITY) {
+            return f64::INFINITY;
+        }
+        let LogRankScan { line, places, variance, .. } = scan;
+        let entries = samples.map(|sample| (places[sample as usize], self.sample_weight(sample)));
+        variance.most_score(line, entries, (node.ranks.len(), floor))
     }
 
     /// O(1), or O(log samples) for the exact variance.

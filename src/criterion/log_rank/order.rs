@@ -36,7 +36,7 @@ impl TimeOrder {
         let times = listed().map(|&sample| survival.ranks[sample as usize]).collect();
         let has_event = listed().map(|&sample| survival.has_event(sample as usize)).collect();
         let weights = if are_unit { Box::default() } else { listed().map(|&sample| weight(sample)).collect() };
-        Self { times, has_event, weights, order }
+        Self { order, times, has_event, weights }
     }
 
     /// The rank of a time, given the rank of a sample.

@@ -11,13 +11,14 @@
 //! times (Fenwick, "A new data structure for cumulative frequency tables", Software: Practice and
 //! Experience 24, 1994): the weight, and the weighted `C`, of the pushed samples up to `t_i`.
 //!
-//! **Fast.** LeBlanc and Crowley ("Survival trees by goodness of split", JASA 88, 1993) and the log-rank
-//! test in its first form (Peto and Peto, "Asymptotically efficient rank invariant test procedures",
-//! JRSS A 135, 1972) divide by the harmonic sum of the expected numbers of events on either side,
+//! **Fast.** The first form of the test (Peto and Peto, "Asymptotically efficient rank invariant test
+//! procedures", JRSS A 135, 1972), which `LeBlanc` and Crowley use for cuts (1995, see the parent module),
+//! divides by the harmonic sum of the expected numbers of events on either side,
 //! `E_L E_R / (E_L + E_R)`. It needs sums alone.
 
 use super::LogRankPushed;
-use super::line::{Line, to_fixed};
+use super::bound::{Entry, PassBound};
+use super::line::{HAZARD_BITS, Line, to_fixed};
 use crate::criterion::weights::Moment;
 use crate::num::bit_length;
 
@@ -43,6 +44,16 @@ pub trait Variance: Default + Send {
     fn clear(&mut self);
     /// Pushes a sample of this place; returns what it adds to the sum.
     fn push(&mut self, place: u32, weight: u64) -> i128;
+    /// An upper bound of the scores of all cuts of a pass over a node of `n_node` samples, if it is known
+    /// and below `floor`; else infinity.
+    fn most_score(
+        &mut self,
+        _line: &Line,
+        _samples: impl Iterator<Item = Entry> + Clone,
+        (_n_node, _floor): (usize, f64),
+    ) -> f64 {
+        f64::INFINITY
+    }
     /// Two integers whose product is the divisor, but for a factor of the node.
     fn factors(line: &Line, pushed: LogRankPushed) -> [u128; 2];
     /// The log-rank statistic of a cut, from the events of one side above expectation, and their
@@ -61,6 +72,7 @@ pub struct Pairs<S> {
     weight: u64,
     /// The places of the pushed samples.
     pushed: Vec<u32>,
+    bound: PassBound,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -81,6 +93,7 @@ impl<S: Moment> Variance for Pairs<S> {
 
     fn load(&mut self, line: &Line) {
         let bits = variance_bits(line.weight);
+        self.bound.clear();
         self.terms.clear();
         let (mut earlier, mut rest) = (S::default(), line.weight);
         for (&variance, &weight) in line.variances.iter().zip(&line.weights) {
@@ -135,6 +148,18 @@ impl<S: Moment> Variance for Pairs<S> {
         self.pushed.push(place);
         let growth = with_all - weighted - with_pushed - with_pushed;
         i128::from(weight) * growth.to_i128()
+    }
+
+    fn most_score(
+        &mut self,
+        line: &Line,
+        samples: impl Iterator<Item = Entry> + Clone,
+        (n_node, floor): (usize, f64),
+    ) -> f64 {
+        let bits = variance_bits(line.weight);
+        let scale = f64::powi(2.0, 2 * HAZARD_BITS - bits);
+        let terms = self.terms.iter().map(|term| (term.own, term.with_all));
+        self.bound.most_score(line, (bits, terms), samples, (n_node, floor / scale)) * scale
     }
 
     #[inline]
