@@ -29,7 +29,7 @@ def make_pumps(n_pumps: int) -> tuple[pd.DataFrame, tuple[np.ndarray, np.ndarray
     # The sensor of every tenth pump is broken.
     pumps.loc[::10, "temperature"] = np.nan
     # Pumps were put up at different times, and today we look at all of them.
-    age = rng.uniform(30, 700, n_pumps)
+    age = rng.uniform(10, 300, n_pumps)
     return pumps, (days <= age, np.minimum(days, age))
 
 

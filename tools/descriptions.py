@@ -335,6 +335,9 @@ ccp_alpha
 max_leaf_nodes
     Largest number of leaves of a tree. The tree is then grown best first: the next node to be split
     is the one whose split has the highest statistic. None means no limit.
+min_events_leaf
+    Each child of a split must have events of at least this weight, of whatever cause. None means no
+    limit.
 low_memory
     Has no effect, as memory is never needed: curves are made when they are asked for. For
     scikit-survival's sake.

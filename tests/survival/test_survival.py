@@ -401,6 +401,24 @@ def test_importances_of_a_tree_are_sums_of_statistics():
     assert tree.tree_.impurity[0] * len(X) == pytest.approx(statistic**2, rel=1e-6)
 
 
+@pytest.mark.parametrize("criterion", ["logrank", "logrank_fast"])
+@pytest.mark.parametrize("splitter", ["best", "random"])
+def test_leaves_have_events(criterion, splitter):
+    tree = SurvivalTree(
+        criterion=criterion,
+        splitter=splitter,
+        min_events_leaf=7,
+        min_samples_leaf=1,
+        random_state=0,
+    ).fit(X, Y)
+    leaves = tree.apply(X)
+    counts = [EVENTS[leaves == leaf].sum() for leaf in np.unique(leaves)]
+    assert len(counts) > 2
+    assert min(counts) >= 7
+    with pytest.raises(ValueError, match="min_events_leaf"):
+        SurvivalTree(min_events_leaf=-1).fit(X, Y)
+
+
 def test_frames_with_categories_and_missing_values():
     frame = pd.DataFrame(X, columns=list("abcde"))
     frame["f"] = pd.Categorical(np.where(X[:, 1] > 0, "x", "y"))

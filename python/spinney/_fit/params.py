@@ -19,6 +19,7 @@ TREE_PARAMETERS = frozenset(
         "max_depth",
         "max_features",
         "max_leaf_nodes",
+        "min_events_leaf",
         "min_impurity_decrease",
         "min_samples_category",
         "min_samples_leaf",
@@ -30,7 +31,7 @@ TREE_PARAMETERS = frozenset(
     }
 )
 # Those that only some of the estimators have.
-_OF_SOME = frozenset({"category_order", "quantile", "splitter"})
+_OF_SOME = frozenset({"category_order", "min_events_leaf", "quantile", "splitter"})
 
 
 def store_parameters(arguments: dict[str, Any]) -> None:

@@ -187,7 +187,7 @@ def kaplan_meier_estimator(
     distinct, place, n_leaving = np.unique(times, return_inverse=True, return_counts=True)
     n_events = np.bincount(place, weights=events > 0, minlength=distinct.shape[0])
     at_risk = np.cumsum(n_leaving[::-1])[::-1]
-    return distinct, np.cumprod(1.0 - n_events / at_risk)
+    return distinct, np.cumprod(1.0 - n_events / at_risk, dtype=np.float64)
 
 
 def read_survival(y: Any) -> NDArray[np.float64]:

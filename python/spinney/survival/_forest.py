@@ -236,6 +236,9 @@ class RandomSurvivalForest(BaseSurvivalForest):
         to the child with the larger weight, and a warning names the features of which no category
         is known, perhaps because their type has changed. "error": they raise ValueError. Missing
         values are no unknown categories.
+    min_events_leaf : int, default=None
+        Each child of a split must have events of at least this weight, of whatever cause. None
+        means no limit.
 
     Attributes
     ----------
@@ -336,6 +339,7 @@ class RandomSurvivalForest(BaseSurvivalForest):
         min_samples_category: int = 1,
         category_order: CategoryOrder = "auto",
         handle_unknown: HandleUnknown = "ignore",
+        min_events_leaf: int | None = None,
     ) -> None:
         store_parameters(locals())
 
@@ -431,6 +435,9 @@ class ExtraSurvivalTrees(BaseSurvivalForest):
         to the child with the larger weight, and a warning names the features of which no category
         is known, perhaps because their type has changed. "error": they raise ValueError. Missing
         values are no unknown categories.
+    min_events_leaf : int, default=None
+        Each child of a split must have events of at least this weight, of whatever cause. None
+        means no limit.
 
     Attributes
     ----------
@@ -521,5 +528,6 @@ class ExtraSurvivalTrees(BaseSurvivalForest):
         categorical_features: Any = None,
         min_samples_category: int = 1,
         handle_unknown: HandleUnknown = "ignore",
+        min_events_leaf: int | None = None,
     ) -> None:
         store_parameters(locals())

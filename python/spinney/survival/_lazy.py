@@ -133,6 +133,9 @@ class LazySurvivalForest(SurvivalModel, BaseLazyForest):
         to the child with the larger weight, and a warning names the features of which no category
         is known, perhaps because their type has changed. "error": they raise ValueError. Missing
         values are no unknown categories.
+    min_events_leaf : int, default=None
+        Each child of a split must have events of at least this weight, of whatever cause. None
+        means no limit.
 
     Attributes
     ----------
@@ -199,6 +202,7 @@ class LazySurvivalForest(SurvivalModel, BaseLazyForest):
         min_samples_category: int = 1,
         category_order: CategoryOrder = "auto",
         handle_unknown: HandleUnknown = "ignore",
+        min_events_leaf: int | None = None,
     ) -> None:
         store_parameters(locals())
 
