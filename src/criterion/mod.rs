@@ -8,8 +8,8 @@
 //!
 //! To add a criterion: write one file with an implementation of [`Statistics`], [`Ordered`] and
 //! [`Bounded`] (or of [`classes::Measure`] if the criterion is a function of class counts), name its
-//! [`Forms`], add a name to `params::CriterionKind`, and add a line to `visit_classes` or
-//! `visit_numbers` of the registry. [`isolation`] is the criterion without a target.
+//! [`Forms`], add a name to `params::CriterionKind`, and add a line to `visit_classes`,
+//! `visit_numbers` or `visit_times` of the registry. [`isolation`] is the criterion without a target.
 
 pub mod binary;
 mod bins;

@@ -12,6 +12,9 @@ use crate::error::{Error, Result};
 use crate::num::{RadixSort, SortKey, scale_by_power_of_two};
 use crate::runtime::Runtime;
 
+/// The most samples of a survival target: criteria keep the place of a sample's time and whether there is an
+/// event in one `u32`.
+pub const MAX_SAMPLES: usize = 1 << 31;
 /// Fractional bits of a residual. A residual is below 2^6: the cumulative hazard is at most the harmonic
 /// number of the total weight, which is below 2^52.
 pub const RESIDUAL_BITS: u32 = 55;

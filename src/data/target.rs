@@ -20,7 +20,7 @@
 use std::sync::Arc;
 
 use super::range::Range;
-use super::survival::Survival;
+use super::survival::{self, Survival};
 pub use super::weights::{WEIGHT_BITS, Weights};
 use super::weights::{encode_weights, reweighted};
 use crate::error::{Error, Result};
@@ -207,6 +207,10 @@ impl Target {
 
     fn of_times(times: &[f64], events: &[u32], sample_weight: Option<&[f64]>, runtime: &Runtime<'_>) -> Result<Self> {
         let n_samples = n_samples(times.len(), 1)?;
+        if n_samples > survival::MAX_SAMPLES {
+            let (limit, got) = (survival::MAX_SAMPLES as u64, n_samples as u64);
+            return Err(Error::TooLarge { what: "the number of times", limit, got });
+        }
         if events.len() != n_samples {
             return Err(Error::ShapeMismatch {
                 what: "y",

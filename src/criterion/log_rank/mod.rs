@@ -197,7 +197,7 @@ impl<V: Variance> Statistics for LogRank<'_, V> {
         let Some(first) = ranks.iter().position(|&rank| self.order.has_event(rank)) else { return true };
         let (first, last) = (ranks[first], ranks[ranks.len() - 1]);
         self.order.time(first) == self.order.time(last) && self.order.has_event(last)
-            || self.min_events > 0 && self.events(ranks) < 2 * self.min_events
+            || self.min_events > 0 && self.events(ranks) < self.min_events.saturating_mul(2)
     }
 
     /// 0. What the splits below a node gain is added when the tree is whole.
