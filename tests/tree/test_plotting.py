@@ -30,6 +30,8 @@ STATES = [f"state {letter}{other}" for letter in "ABCDE" for other in "abcdefghi
 
 @pytest.fixture(autouse=True)
 def _close_figures():
+    # Other tests may have left one open.
+    plt.close("all")
     yield
     plt.close("all")
 

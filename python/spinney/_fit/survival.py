@@ -21,6 +21,12 @@ class Concordance(NamedTuple):
     """How often risks order pairs of samples as the times of their events do.
 
     The fields are those that `sksurv.metrics.concordance_index_censored` returns.
+
+    Examples
+    --------
+    >>> from spinney.survival import concordance_index
+    >>> concordance_index([True, False], [1.0, 2.0], [0.9, 0.1])
+    Concordance(cindex=1.0, concordant=1, discordant=0, tied_risk=0, tied_time=0)
     """
 
     cindex: float

@@ -273,6 +273,8 @@ class ForestRegressor(BaggedRegressor, BaseForest):
         """
         if not is_bool(return_std):
             raise TypeError(f"return_std must be a bool. Got {return_std!r} instead.")
+        if not (return_std or oob_score):
+            return super().predict(X)
         rows, n_threads = self._validate_X_predict(X), self._count_threads()
         counted = self._mark_trees(rows.shape[0], n_threads, oob_score)
         values = self._predict_means(rows, n_threads, oob_score)
