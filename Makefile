@@ -86,7 +86,7 @@ INSTALL_docs := --no-compile
 INSTALL_lint := --no-compile
 INSTALL_peers := --no-compile
 # What each environment is given if there is a wheel for its platform and its Python.
-OPTIONAL_peers := boruta forestci imbalanced-learn lightgbm mapie pandas quantile-forest scikit-learn-intelex shap shapiq tl2cgen treelite ydf
+OPTIONAL_peers := boruta comprisk forestci imbalanced-learn lightgbm mapie pandas quantile-forest scikit-learn-intelex scikit-survival shap shapiq tl2cgen treelite ydf
 
 # Every run shares the tests out to WORKERS processes; an idle one takes over tests of a busy one.
 PYTEST_ARGS := --numprocesses=$(WORKERS) --maxprocesses=8 --dist=worksteal $(PYTEST_FLAGS)
@@ -245,6 +245,7 @@ peers: $(VENVS)/peers.stamp ## Print the side-by-side tables, write dist/results
 	$(VENVS)/peers/bin/python benches/peers/more_forests.py $(if $(QUICK),--quick)
 	$(VENVS)/peers/bin/python benches/peers/quantiles.py $(if $(QUICK),--quick)
 	$(VENVS)/peers/bin/python benches/peers/intervals.py $(if $(QUICK),--quick)
+	$(VENVS)/peers/bin/python benches/peers/survival.py $(if $(QUICK),--quick)
 	$(VENVS)/peers/bin/python benches/peers/table1.py $(if $(QUICK),--quick)
 	$(VENVS)/peers/bin/python benches/peers/news20.py
 	$(VENVS)/peers/bin/python benches/peers/forest.py $(if $(QUICK),--trees 10)

@@ -1,6 +1,7 @@
-//! Bounds of prediction intervals by models that have not seen a training row: CV+ (Barber, Candès, Ramdas,
-//! Tibshirani, "Predictive inference with the jackknife+", Annals of Statistics 49, 2021) and jackknife+ after
-//! bootstrap (Kim, Xu, Barber, "Predictive inference is free with the jackknife+-after-bootstrap", 2020).
+//! Bounds of prediction intervals by models that have not seen a training row: CV+ (Barber, Candès,
+//! Ramdas, Tibshirani, "Predictive inference with the jackknife+", Annals of Statistics 49, 2021) and
+//! jackknife+ after bootstrap (Kim, Xu, Barber, "Predictive inference is free with the
+//! jackknife+-after-bootstrap", 2020).
 //!
 //! For a query row, each training row says where the target may be: around the prediction of the models
 //! that have not seen the training row, as far as its residual. The bounds are order statistics of

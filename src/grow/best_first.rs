@@ -9,9 +9,10 @@
 //! is never reached gives the tree of depth-first growth.
 //!
 //! Turns go by improvement: the weight of the node times its impurity, minus the same product for
-//! each child; or the gain of the split, if splits carry their gains. The improvement is computed in `f64` from exact statistics and rounded to
-//! [`KEPT_BITS`] significant bits; an improvement within the rounding error counts as 0. So
-//! improvements that are equal in mathematics compare as equal, always so for small statistics.
+//! each child; or the gain of the split, if splits carry their gains. The improvement is computed in
+//! `f64` from exact statistics and rounded to [`KEPT_BITS`] significant bits; an improvement within
+//! the rounding error counts as 0. So improvements that are equal in mathematics compare as equal,
+//! always so for small statistics.
 //! Among equal improvements the node that was reached first has its turn, and a left child is
 //! reached before its sibling. Statistics and turns do not depend on the storage or the number of
 //! threads.

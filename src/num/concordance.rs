@@ -14,8 +14,8 @@ pub struct Concordance {
     pub tied_time: u64,
 }
 
-/// Counts the pairs of rows. Risks that differ by at most `tolerance` are equal. No number may be NaN. O(n log
-/// n): rows join a tree of sums over risks in the order of their times, from the last to the first.
+/// Counts the pairs of rows. Risks that differ by at most `tolerance` are equal. No number may be NaN.
+/// O(n log n): rows join a tree of sums over risks in the order of their times, from the last to the first.
 pub fn concordance(events: &[bool], times: &[f64], risks: &[f64], tolerance: f64) -> Concordance {
     let mut order: Vec<u32> = (0..times.len() as u32).collect();
     // At equal times, those that are censored come first: they outlive the events.
@@ -33,7 +33,9 @@ pub fn concordance(events: &[bool], times: &[f64], risks: &[f64], tolerance: f64
         let n_censored = group.partition_point(|&row| !events[row as usize]);
         let (censored, died) = group.split_at(n_censored);
         let place = |risk: f64| sorted.partition_point(|&other| other < risk);
-        censored.iter().for_each(|&row| counts.add(place(risks[row as usize])));
+        for &row in censored {
+            counts.add(place(risks[row as usize]));
+        }
         n_joined += n_censored as u64;
         for &row in died {
             let risk = risks[row as usize];
@@ -44,7 +46,9 @@ pub fn concordance(events: &[bool], times: &[f64], risks: &[f64], tolerance: f64
             found.discordant += n_joined - up_to;
             found.tied_time += n_censored as u64;
         }
-        died.iter().for_each(|&row| counts.add(place(risks[row as usize])));
+        for &row in died {
+            counts.add(place(risks[row as usize]));
+        }
         n_joined += died.len() as u64;
     }
     found

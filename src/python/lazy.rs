@@ -135,8 +135,8 @@ impl PyLazyForest {
         table(x.py(), found, quantiles.len())
     }
 
-    /// Curves of the time until an event, at some times: (n_query, n_times). `curve` is "hazard", "survival" or
-    /// the number of a cause, whose incidence is meant.
+    /// Curves of the time until an event, at some times: (n_query, n_times). `curve` is "hazard",
+    /// "survival" or the number of a cause, whose incidence is meant.
     #[pyo3(signature = (x, at, curve, traversal = "auto", n_threads = 1, watcher = None))]
     #[allow(clippy::needless_pass_by_value, reason = "the boundary to Python")]
     fn curves<'py>(

@@ -6,6 +6,7 @@
 import numpy as np
 import pytest
 
+import spinney.survival
 from spinney.survival import (
     RandomSurvivalForest,
     StepFunction,
@@ -105,3 +106,10 @@ def test_its_scores_take_our_curves():
     hazards = forest.predict_cumulative_hazard_function(X[300:], return_array=True, times=times)
     auc, _ = cumulative_dynamic_auc(y[:300], y[300:], hazards, times)
     assert np.all(auc > 0.6)
+    # Ours take targets in any form.
+    train, test = ((part["event"], part["time"]) for part in (y[:300], y[300:]))
+    found = spinney.survival.integrated_brier_score(train, test, curves, times)
+    assert found == integrated_brier_score(y[:300], y[300:], curves, times)
+    found, mean = spinney.survival.cumulative_dynamic_auc(train, test, hazards, times)
+    np.testing.assert_array_equal(found, auc)
+    assert auc.min() <= mean <= auc.max()

@@ -1,6 +1,7 @@
 """Survival models against the textbook's estimators, and against each other."""
 
 import pickle
+import sys
 
 import numpy as np
 import pandas as pd
@@ -20,6 +21,8 @@ from spinney.survival import (
     RandomSurvivalForest,
     SurvivalTree,
     concordance_index,
+    cumulative_dynamic_auc,
+    integrated_brier_score,
     kaplan_meier_estimator,
 )
 
@@ -451,6 +454,13 @@ def test_concordance_is_that_of_all_pairs(rows):
         assert found.cindex == pytest.approx((counts[0] + counts[2] / 2) / n_pairs)
     else:
         assert np.isnan(found.cindex)
+
+
+@pytest.mark.parametrize("score", [integrated_brier_score, cumulative_dynamic_auc])
+def test_scores_name_the_package_that_they_need(score, monkeypatch):
+    monkeypatch.setitem(sys.modules, "sksurv.metrics", None)
+    with pytest.raises(ImportError, match="pip install scikit-survival"):
+        score(Y, Y, X, [1.0])
 
 
 def test_illegal_arguments_of_concordance_are_told():

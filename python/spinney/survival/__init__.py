@@ -3,6 +3,7 @@
 from spinney._fit.survival import Concordance, concordance_index, kaplan_meier_estimator
 from spinney.survival._forest import ExtraSurvivalTrees, RandomSurvivalForest
 from spinney.survival._lazy import LazySurvivalForest
+from spinney.survival._scores import cumulative_dynamic_auc, integrated_brier_score
 from spinney.survival._step_function import StepFunction
 from spinney.survival._tree import SurvivalTree
 
@@ -14,5 +15,7 @@ __all__ = [
     "StepFunction",
     "SurvivalTree",
     "concordance_index",
+    "cumulative_dynamic_auc",
+    "integrated_brier_score",
     "kaplan_meier_estimator",
 ]
