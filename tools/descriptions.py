@@ -336,15 +336,17 @@ max_leaf_nodes
     Largest number of leaves of a tree. The tree is then grown best first: the next node to be split
     is the one whose split has the highest statistic. None means no limit.
 min_events_leaf
-    Each child of a split must have events of at least this weight, of whatever cause. None means no
-    limit.
+    Each child of a split must have events of at least this weight. None means no limit.
+cause
+    The number of the cause whose events are predicted: splits, risks and scores see events of other
+    causes as censorings. None means that all events are alike.
 low_memory
     Has no effect, as memory is never needed: curves are made when they are asked for. For
     scikit-survival's sake.
 unique_times_
     The distinct times of the training samples, ascending.
 event_times_
-    Those at which there was an event.
+    Those at which there was an event (of `cause`).
 causes_
     The numbers of the causes of events, ascending: 1 if `y` has bools.
 feature_importances_

@@ -29,11 +29,14 @@ pub struct Survival {
     pub times: Arc<[f64]>,
     /// The event of each sample: 0 if the time is censored, else the number of the cause.
     pub events: Arc<[u32]>,
+    /// The cause of the events that are predicted; `None` if those of any cause are. Events of other
+    /// causes are as censorings.
+    pub cause: Option<u32>,
     /// The rank of each sample's time among the distinct times.
     pub ranks: Arc<[u32]>,
-    /// The martingale residual of each sample, in units of 2^-[`RESIDUAL_BITS`]: 1 for an event of any
-    /// cause, else 0, less the cumulative hazard of all samples up to the sample's time (Therneau,
-    /// Grambsch, Fleming, "Martingale-based residuals for survival models", Biometrika 77, 1990).
+    /// The martingale residual of each sample, in units of 2^-[`RESIDUAL_BITS`]: 1 for an event, else 0,
+    /// less the cumulative hazard of all samples up to the sample's time (Therneau, Grambsch, Fleming,
+    /// "Martingale-based residuals for survival models", Biometrika 77, 1990).
     pub residuals: Arc<[i64]>,
     /// The distinct times, ascending.
     pub distinct: Arc<[f64]>,
@@ -44,15 +47,23 @@ pub struct Survival {
 impl Survival {
     /// Encodes times and events. Fails if a time is below 0 or not finite, or if no sample of positive
     /// weight has an event. O(samples).
-    pub(super) fn encode(times: &[f64], events: &[u32], weights: &Weights, runtime: &Runtime<'_>) -> Result<Self> {
+    pub(super) fn encode(
+        (times, events): (&[f64], &[u32]),
+        cause: Option<u32>,
+        weights: &Weights,
+        runtime: &Runtime<'_>,
+    ) -> Result<Self> {
         let illegal =
             |got: String, expected: &str| Error::InvalidArgument { name: "y", got, expected: expected.into() };
         if let Some(bad) = times.iter().find(|time| !time.is_finite() || **time < 0.0) {
             return Err(illegal(format!("a time of {bad}"), "times that are finite and not below 0"));
         }
         let weighs = |sample: &usize| weights.is_positive(*sample);
-        if !(0..times.len()).any(|sample| events[sample] > 0 && weighs(&sample)) {
-            return Err(illegal("only censored times".into(), "times of which one at least ends with an event"));
+        let has_event = |sample: usize| counts(events[sample], cause);
+        if !(0..times.len()).any(|sample| has_event(sample) && weighs(&sample)) {
+            let of = cause.map_or(String::new(), |cause| format!(" but for events of other causes than {cause}"));
+            let got = format!("only censored times{of}");
+            return Err(illegal(got, "times of which one at least ends with an event"));
         }
         // Turns -0.0 into 0.0.
         let times: Arc<[f64]> = times.iter().map(|&time| time + 0.0).collect();
@@ -69,7 +80,7 @@ impl Survival {
             }
             let (sums, weight) = (&mut sums[rank as usize], weights.get(sample));
             sums.all += weight;
-            sums.events += if events[sample] > 0 { weight } else { 0 };
+            sums.events += if has_event(sample) { weight } else { 0 };
         });
         runtime.check_interrupt()?;
 
@@ -85,7 +96,7 @@ impl Survival {
             .collect();
         let residual = |sample: usize| {
             let hazard = hazards[ranks[sample] as usize];
-            if weighs(&sample) { fixed(f64::from(u8::from(events[sample] > 0))) - hazard } else { 0 }
+            if weighs(&sample) { fixed(f64::from(u8::from(has_event(sample)))) - hazard } else { 0 }
         };
         let residuals = (0..times.len()).map(residual).collect();
         let mut n_event_times_from = vec![0; sums.len()];
@@ -96,6 +107,7 @@ impl Survival {
         }
         Ok(Self {
             events: events.into(),
+            cause,
             ranks: ranks.into(),
             residuals,
             distinct: sums.iter().map(|sums| sums.time).collect(),
@@ -104,10 +116,10 @@ impl Survival {
         })
     }
 
-    /// Whether a sample has an event, of whatever cause.
+    /// Whether a sample has an event that is predicted.
     #[inline]
     pub fn has_event(&self, sample: usize) -> bool {
-        self.events[sample] > 0
+        counts(self.events[sample], self.cause)
     }
 
     /// The martingale residual of a sample.
@@ -142,6 +154,12 @@ impl Survival {
             ..self.clone()
         }
     }
+}
+
+/// Whether an event is of the cause, or of any cause if there is none.
+#[inline]
+fn counts(event: u32, cause: Option<u32>) -> bool {
+    cause.map_or(event > 0, |cause| event == cause)
 }
 
 /// The weight of the samples of one time, and of those with an event.

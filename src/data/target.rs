@@ -121,6 +121,8 @@ pub enum Labels<'a> {
         times: &'a [f64],
         /// The event of each sample: 0 if the time is censored, else the number of the cause.
         events: &'a [u32],
+        /// The cause of the events that are predicted, above 0; `None` for those of any cause.
+        cause: Option<u32>,
     },
     /// Nothing is to be predicted.
     Absent {
@@ -144,7 +146,7 @@ impl Target {
     /// A survival target: for each sample a time, finite and not below 0, and an event, 0 if the time is
     /// censored. One sample of positive weight at least must have an event.
     pub fn survival(times: &[f64], events: &[u32], sample_weight: Option<&[f64]>) -> Result<Self> {
-        Self::encode(Labels::Survival { times, events }, sample_weight, &Runtime::unstoppable())
+        Self::encode(Labels::Survival { times, events, cause: None }, sample_weight, &Runtime::unstoppable())
     }
 
     /// A target of labels and weights, all 1 if there are none.
@@ -152,7 +154,7 @@ impl Target {
         match labels {
             Labels::Classes { classes, n_classes } => Self::of_classes(classes, n_classes, sample_weight, runtime),
             Labels::Numbers { y, n_outputs } => Self::of_numbers(y, n_outputs, sample_weight, runtime),
-            Labels::Survival { times, events } => Self::of_times(times, events, sample_weight, runtime),
+            Labels::Survival { times, events, cause } => Self::of_times((times, events), cause, sample_weight, runtime),
             Labels::Absent { n_samples } => {
                 let (weights, weight_unit) = encode_weights(sample_weight, n_samples, 1, runtime)?;
                 Ok(Self { n_samples, n_outputs: 1, weights, weight_unit, values: TargetValues::Absent })
@@ -205,7 +207,12 @@ impl Target {
         Ok(Self { n_samples, n_outputs, weights, weight_unit, values: TargetValues::Numbers(numbers) })
     }
 
-    fn of_times(times: &[f64], events: &[u32], sample_weight: Option<&[f64]>, runtime: &Runtime<'_>) -> Result<Self> {
+    fn of_times(
+        (times, events): (&[f64], &[u32]),
+        cause: Option<u32>,
+        sample_weight: Option<&[f64]>,
+        runtime: &Runtime<'_>,
+    ) -> Result<Self> {
         let n_samples = n_samples(times.len(), 1)?;
         if n_samples > survival::MAX_SAMPLES {
             let (limit, got) = (survival::MAX_SAMPLES as u64, n_samples as u64);
@@ -219,7 +226,7 @@ impl Target {
             });
         }
         let (weights, weight_unit) = encode_weights(sample_weight, n_samples, 1, runtime)?;
-        let values = TargetValues::Survival(Survival::encode(times, events, &weights, runtime)?);
+        let values = TargetValues::Survival(Survival::encode((times, events), cause, &weights, runtime)?);
         Ok(Self { n_samples, n_outputs: 1, weights, weight_unit, values })
     }
 
@@ -267,7 +274,7 @@ impl Target {
             }
             TargetValues::Survival(survival) => {
                 let (times, events) = survival.list(samples);
-                Self::of_times(&times, &events, sample_weight, runtime)
+                Self::of_times((&times, &events), survival.cause, sample_weight, runtime)
             }
             TargetValues::Absent => {
                 let (weights, weight_unit) = encode_weights(sample_weight, samples.len(), n_outputs, runtime)?;

@@ -30,6 +30,8 @@ pub struct Task<'py> {
     n_classes: Option<Vec<u32>>,
     /// Whether the columns of `y` are times and events.
     survival: bool,
+    /// The cause of the events that are predicted; all causes if there is none.
+    cause: Option<u32>,
     draws: Option<Draws<'py>>,
     params: Bound<'py, PyDict>,
     estimator: String,
@@ -111,7 +113,7 @@ impl<'py> Task<'py> {
             (Some(y), None) if self.survival => {
                 numbers = y.extract()?;
                 (times, events) = times_and_events(numbers.as_slice()?, numbers.shape()[1])?;
-                (Labels::Survival { times: &times, events: &events }, times.len())
+                (Labels::Survival { times: &times, events: &events, cause: self.cause }, times.len())
             }
             (Some(y), None) => {
                 numbers = y.extract()?;

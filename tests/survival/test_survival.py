@@ -140,6 +140,37 @@ def test_curves_are_functions_of_time():
     np.testing.assert_allclose(one, 1 - survival, atol=1e-12)
 
 
+@pytest.mark.parametrize("model_class", MODELS)
+@pytest.mark.parametrize("criterion", ["logrank", "logrank_fast"])
+def test_events_of_other_causes_are_as_censorings(model_class, criterion):
+    train, events, times = make_data(n_causes=2)
+    model = model_class(criterion=criterion, cause=2, random_state=0)
+    model.fit(train, (events, times))
+    alone = model_class(criterion=criterion, random_state=0).fit(train, (events == 2, times))
+    np.testing.assert_array_equal(model.predict(train), alone.predict(train))
+    np.testing.assert_array_equal(model.event_times_, alone.event_times_)
+    np.testing.assert_array_equal(model.causes_, [1, 2])
+    assert model.score(train, (events, times)) == alone.score(train, (events == 2, times))
+    # But not for curves: who is struck by another cause cannot be struck by this one.
+    both = [
+        model.predict_cumulative_incidence_function(train, cause=cause, return_array=True)
+        for cause in (1, 2)
+    ]
+    survival = model.predict_survival_function(train, return_array=True)
+    np.testing.assert_allclose(sum(both), 1 - survival, atol=1e-12)
+    other = 1 - alone.predict_survival_function(train, return_array=True)
+    assert np.all(both[1] <= other + 1e-12)
+    if model_class in FORESTS:
+        scored = clone(model).set_params(oob_score=True).fit(train, (events, times))
+        expected = concordance_index(events == 2, times, scored.oob_prediction_).cindex
+        assert scored.oob_score_ == expected
+        found = scored.permutation_importance_oob(train, (events, times), random_state=0)
+        again = alone.permutation_importance_oob(train, (events == 2, times), random_state=0)
+        np.testing.assert_array_equal(found.importances, again.importances)
+    with pytest.raises(ValueError, match="but for events of other causes than 3"):
+        model_class(cause=3).fit(train, (events, times))
+
+
 @st.composite
 def fits(draw):
     """Return parameters, a training set, and samples to predict."""
@@ -263,6 +294,7 @@ def test_illegal_targets_are_told(y, message):
         ({"criterion": "gini"}, "'logrank'"),
         ({"criterion": "squared_error"}, "'logrank_fast'"),
         ({"low_memory": "yes"}, "low_memory"),
+        ({"cause": 0}, "cause"),
         ({"min_samples_leaf": 0}, "min_samples_leaf"),
     ],
 )

@@ -68,7 +68,7 @@ class _OobSurvival(_OobEstimator):
         return self._find_values(X)[..., 0]
 
     def score(self, X: Any, y: Any) -> float:
-        return score_risks(y, self.predict(X))
+        return score_risks(y, self.predict(X), self._forest.cause)
 
 
 _ESTIMATORS = {

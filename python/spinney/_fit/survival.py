@@ -47,6 +47,7 @@ class SurvivalTarget:
     _classifies: ClassVar[bool] = False
     _task: ClassVar[str] = "survival"
 
+    cause: Any
     unique_times_: NDArray[np.float64]
     event_times_: NDArray[np.float64]
     causes_: NDArray[np.int64]
@@ -75,7 +76,7 @@ class SurvivalTarget:
             y = y[draws.sample_weight > 0]
         events, times = y.T
         self.unique_times_ = np.unique(times)
-        self.event_times_ = np.unique(times[events > 0])
+        self.event_times_ = np.unique(times[select_events(events, self.cause)])
         self.causes_ = np.unique(events[events > 0]).astype(np.int64)
 
     def score(self, X: Any, y: Any) -> float:
@@ -93,12 +94,23 @@ class SurvivalTarget:
         cindex : float
             1 if all pairs are in order, 0.5 by chance; NaN if no two samples can be compared.
         """
-        return score_risks(self._read_y(y), self.predict(X))  # type: ignore[attr-defined]
+        risks = self.predict(X)  # type: ignore[attr-defined]
+        return score_risks(self._read_y(y), risks, self.cause)
 
 
-def score_risks(y: NDArray[np.float64], risks: NDArray[np.float64]) -> float:
-    """Return the concordance of risks, given events and times of shape (n_samples, 2)."""
-    return concordance_index(y[:, 0] > 0, y[:, 1], risks).cindex
+def select_events(events: NDArray[np.float64], cause: int | None) -> NDArray[np.bool_]:
+    """Return which events are of a cause, or of any cause if it is None."""
+    return events > 0 if cause is None else events == cause
+
+
+def score_risks(
+    y: NDArray[np.float64], risks: NDArray[np.float64], cause: int | None = None
+) -> float:
+    """Return the concordance of risks, given events and times of shape (n_samples, 2).
+
+    Events of other causes than `cause` are as censorings.
+    """
+    return concordance_index(select_events(y[:, 0], cause), y[:, 1], risks).cindex
 
 
 def concordance_index(

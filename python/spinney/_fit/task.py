@@ -68,6 +68,8 @@ class Task(NamedTuple):
     watcher: Watcher = None
     survival: bool = False
     """Whether the columns of `y` are times and events."""
+    cause: int | None = None
+    """The number of the events that are predicted; None for all but 0."""
 
     def __reduce__(self) -> Any:
         """Return what a pickle holds: its number, and values by the names of the fields."""

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from spinney._common.checks import is_bool
+from spinney._common.checks import check_int, is_bool
 from spinney._data.arrays import to_rows
 from spinney._fit.draws import Draws
 from spinney._fit.leaf_rows import LeafRows, list_leaf_rows
@@ -32,6 +32,12 @@ class SurvivalModel(SurvivalTarget, SurvivalCurves):
         super()._check_own_params()  # type: ignore[misc]
         if not is_bool(self.low_memory):
             self._reject("low_memory", "a bool")  # type: ignore[attr-defined]
+        if self.cause is not None:
+            check_int(type(self).__name__, "cause", self.cause, 1)
+
+    def _make_task(self, settings: Settings, target: EncodedTarget) -> Task:
+        task: Task = super()._make_task(settings, target)  # type: ignore[misc]
+        return task._replace(cause=None if self.cause is None else int(self.cause))
 
     def _read_data(
         self, settings: Settings, X: Any, y: Any, *arguments: Any, **others: Any

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
@@ -101,7 +102,7 @@ class BaseSurvivalForest(StoredSurvivalModel, BaseForest):
 
     def _select_estimator_params(self) -> dict[str, Any]:
         known = self._tree_class().get_params(deep=False)
-        params = super()._select_estimator_params()
+        params = super()._select_estimator_params() | {"cause": self.cause}
         return {name: value for name, value in params.items() if name in known}
 
     def _make_tree_estimator(self, tree: int, seed: int) -> Any:
@@ -122,7 +123,8 @@ class BaseSurvivalForest(StoredSurvivalModel, BaseForest):
     ) -> None:
         risks = self.oob_prediction_ = values[..., 0]
         events_and_times = np.ascontiguousarray(target.y[is_known][:, ::-1])
-        self.oob_score_ = self._score_oob(events_and_times, risks[is_known], score_risks)
+        score = partial(score_risks, cause=self.cause)
+        self.oob_score_ = self._score_oob(events_and_times, risks[is_known], score)
 
     def _interpret_errors(self, errors: NDArray[np.float64]) -> Any:
         return errors[..., 0]
@@ -237,8 +239,10 @@ class RandomSurvivalForest(BaseSurvivalForest):
         is known, perhaps because their type has changed. "error": they raise ValueError. Missing
         values are no unknown categories.
     min_events_leaf : int, default=None
-        Each child of a split must have events of at least this weight, of whatever cause. None
-        means no limit.
+        Each child of a split must have events of at least this weight. None means no limit.
+    cause : int, default=None
+        The number of the cause whose events are predicted: splits, risks and scores see events of
+        other causes as censorings. None means that all events are alike.
 
     Attributes
     ----------
@@ -253,7 +257,7 @@ class RandomSurvivalForest(BaseSurvivalForest):
     unique_times_ : ndarray of shape (n_times,)
         The distinct times of the training samples, ascending.
     event_times_ : ndarray of shape (n_event_times,)
-        Those at which there was an event.
+        Those at which there was an event (of `cause`).
     causes_ : ndarray of int64
         The numbers of the causes of events, ascending: 1 if `y` has bools.
     feature_importances_ : ndarray of shape (n_features,)
@@ -340,6 +344,7 @@ class RandomSurvivalForest(BaseSurvivalForest):
         category_order: CategoryOrder = "auto",
         handle_unknown: HandleUnknown = "ignore",
         min_events_leaf: int | None = None,
+        cause: int | None = None,
     ) -> None:
         store_parameters(locals())
 
@@ -436,8 +441,10 @@ class ExtraSurvivalTrees(BaseSurvivalForest):
         is known, perhaps because their type has changed. "error": they raise ValueError. Missing
         values are no unknown categories.
     min_events_leaf : int, default=None
-        Each child of a split must have events of at least this weight, of whatever cause. None
-        means no limit.
+        Each child of a split must have events of at least this weight. None means no limit.
+    cause : int, default=None
+        The number of the cause whose events are predicted: splits, risks and scores see events of
+        other causes as censorings. None means that all events are alike.
 
     Attributes
     ----------
@@ -452,7 +459,7 @@ class ExtraSurvivalTrees(BaseSurvivalForest):
     unique_times_ : ndarray of shape (n_times,)
         The distinct times of the training samples, ascending.
     event_times_ : ndarray of shape (n_event_times,)
-        Those at which there was an event.
+        Those at which there was an event (of `cause`).
     causes_ : ndarray of int64
         The numbers of the causes of events, ascending: 1 if `y` has bools.
     feature_importances_ : ndarray of shape (n_features,)
@@ -529,5 +536,6 @@ class ExtraSurvivalTrees(BaseSurvivalForest):
         min_samples_category: int = 1,
         handle_unknown: HandleUnknown = "ignore",
         min_events_leaf: int | None = None,
+        cause: int | None = None,
     ) -> None:
         store_parameters(locals())

@@ -103,8 +103,10 @@ class SurvivalTree(StoredSurvivalModel, BaseDecisionTree):
         is known, perhaps because their type has changed. "error": they raise ValueError. Missing
         values are no unknown categories.
     min_events_leaf : int, default=None
-        Each child of a split must have events of at least this weight, of whatever cause. None
-        means no limit.
+        Each child of a split must have events of at least this weight. None means no limit.
+    cause : int, default=None
+        The number of the cause whose events are predicted: splits, risks and scores see events of
+        other causes as censorings. None means that all events are alike.
 
     Attributes
     ----------
@@ -113,7 +115,7 @@ class SurvivalTree(StoredSurvivalModel, BaseDecisionTree):
     unique_times_ : ndarray of shape (n_times,)
         The distinct times of the training samples, ascending.
     event_times_ : ndarray of shape (n_event_times,)
-        Those at which there was an event.
+        Those at which there was an event (of `cause`).
     causes_ : ndarray of int64
         The numbers of the causes of events, ascending: 1 if `y` has bools.
     feature_importances_ : ndarray of shape (n_features,)
@@ -177,6 +179,7 @@ class SurvivalTree(StoredSurvivalModel, BaseDecisionTree):
         category_order: CategoryOrder = "auto",
         handle_unknown: HandleUnknown = "ignore",
         min_events_leaf: int | None = None,
+        cause: int | None = None,
     ) -> None:
         store_parameters(locals())
 
