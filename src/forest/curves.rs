@@ -208,6 +208,6 @@ mod tests {
         }
         let hazard = curve(&whole, Curve::CumulativeHazard, &at);
         assert!((hazard[0] - 2.0 / 3.0 / 2.0).abs() < 1e-15);
-        assert!((hazard[1] - (2.0 / 3.0 + 3.0 / 4.0) / 2.0).abs() < 1e-15);
+        assert!((hazard[1] - f64::midpoint(2.0 / 3.0, 3.0 / 4.0)).abs() < 1e-15);
     }
 }
