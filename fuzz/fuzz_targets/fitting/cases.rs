@@ -148,6 +148,7 @@ fn forest_params(bytes: &mut Bytes<'_, '_>, criterion: CriterionKind) -> ForestP
         CriterionKind::SquaredError => 20.0,
         CriterionKind::AbsoluteError | CriterionKind::Quantile(_) => 3.0,
         CriterionKind::Isolation => unreachable!("cases have targets"),
+        CriterionKind::LogRank { .. } | CriterionKind::LogRankFast { .. } => unreachable!("cases have no times"),
         CriterionKind::Gini | CriterionKind::Entropy | CriterionKind::Poisson => 0.3,
     };
     let count = |bytes: &mut Bytes<'_, '_>, least: u64| match bytes.below(6) {
