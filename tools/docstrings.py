@@ -90,14 +90,9 @@ VOCABULARIES = {
     "survival/_forest.py": {
         "RandomSurvivalForest": descriptions.SURVIVAL_FOREST,
         "ExtraSurvivalTrees": descriptions.SURVIVAL_FOREST,
-        "fit": descriptions.SURVIVAL_FOREST_TRAINING,
-        "predict": QUERY,
     },
-    "survival/_lazy.py": {
-        "LazySurvivalForest": descriptions.LAZY_SURVIVAL_FOREST,
-        "fit": descriptions.SURVIVAL_FOREST_TRAINING,
-        "predict": QUERY,
-    },
+    "survival/_lazy.py": {"LazySurvivalForest": descriptions.LAZY_SURVIVAL_FOREST},
+    "survival/_base.py": {"fit": descriptions.SURVIVAL_FOREST_TRAINING, "predict": QUERY},
     "model_selection/_functions.py": {
         "cross_validate": descriptions.CROSS_VALIDATION,
         "cross_val_score": descriptions.CROSS_VALIDATION,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import gc
 import importlib
+import importlib.util
 import json
 import math
 import os
@@ -69,6 +70,21 @@ def time_interleaved(
             timing.model = fit()
             timing.seconds.append(time.perf_counter() - start)
     return timings
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """Return how long one call takes."""
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def is_there(package: str) -> bool:
+    """Return whether a package is installed; say so if it is not."""
+    there = importlib.util.find_spec(package) is not None
+    if not there:
+        print(f"skipped: {package} is not installed")
+    return there
 
 
 def positive(text: str) -> int:

@@ -12,15 +12,13 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import statistics
-import time
-from collections.abc import Callable
 
 import numpy as np
 import sklearn.ensemble
 
 import spinney
-from common import SHARED_DATA, positive, print_versions, record
-from real import SETS
+from common import is_there, positive, print_versions, record, seconds
+from real import load_numbers
 from spinney.conformal import (
     ConformalizedQuantileRegressor,
     CrossConformalRegressor,
@@ -29,31 +27,6 @@ from spinney.conformal import (
 
 SEED = 0
 TABLES = ("california", "protein", "diamonds", "beijing air", "ames")
-
-
-def seconds(work: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
-
-
-def is_there(package: str) -> bool:
-    there = importlib.util.find_spec(package) is not None
-    if not there:
-        print(f"skipped: {package} is not installed")
-    return there
-
-
-def load(name: str) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return the numbers of a table and its targets."""
-    if not (SHARED_DATA / SETS[name][0]).exists():
-        print(f"skipped: {name} is not there")
-        return None
-    table = SETS[name][1]()
-    X = table.X
-    if hasattr(X, "select_dtypes"):
-        X = X.select_dtypes("number")
-    return np.asarray(X, dtype=np.float64), np.asarray(table.y, dtype=np.float64)
 
 
 def list_models() -> dict[str, object]:
@@ -73,7 +46,7 @@ def list_models() -> dict[str, object]:
 
 def coverage(n_splits: int, n_train: int) -> None:
     for name in TABLES:
-        loaded = load(name)
+        loaded = load_numbers(name)
         if loaded is None:
             continue
         X, y = loaded
@@ -97,7 +70,7 @@ def coverage(n_splits: int, n_train: int) -> None:
 
 
 def times(quick: bool) -> None:
-    loaded = load("california")
+    loaded = load_numbers("california")
     if loaded is None:
         return
     X, y = loaded

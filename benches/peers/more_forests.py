@@ -10,11 +10,9 @@ time for a column times the columns and cycles, which would be hours for the lar
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import statistics
 import time
 import warnings
-from collections.abc import Callable
 
 import numpy as np
 import scipy.sparse as sp
@@ -24,18 +22,20 @@ from sklearn.metrics import balanced_accuracy_score
 from sklearn.model_selection import StratifiedShuffleSplit
 
 import spinney
-from common import SHARED_DATA, positive, print_versions, record, time_interleaved
+from common import (
+    SHARED_DATA,
+    is_there,
+    positive,
+    print_versions,
+    record,
+    seconds,
+    time_interleaved,
+)
 from real import SETS
 from spinney.feature_selection import Boruta
 from spinney.impute import MissForestImputer
 
 SEED = 0
-
-
-def seconds(work: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
 
 
 def show(name: str, values: dict[str, float], more: str = "") -> None:
@@ -47,13 +47,6 @@ def show(name: str, values: dict[str, float], more: str = "") -> None:
     )
     print(f"{name:40} spinney {ours:8.3f}{others}{more}")
     record(name, values)
-
-
-def is_there(package: str) -> bool:
-    found = importlib.util.find_spec(package) is not None
-    if not found:
-        print(f"skipped: {package} is not installed")
-    return found
 
 
 def balanced(quick: bool) -> None:

@@ -16,39 +16,21 @@ import resource
 import statistics
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 
 import numpy as np
 
 import spinney
-from common import SHARED_DATA, positive, print_versions, record
-from real import SETS
+from common import positive, print_versions, record, seconds
+from real import load_numbers
 
 SEED = 0
 QUANTILES = [0.05, 0.5, 0.95]
 
 
-def seconds(work: Callable[[], object], repeats: int) -> float:
+def median_seconds(work: Callable[[], object], repeats: int) -> float:
     """Return the median of some runs."""
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - start)
-    return statistics.median(times)
-
-
-def load(name: str) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return the numbers of a table and its targets."""
-    if not (SHARED_DATA / SETS[name][0]).exists():
-        print(f"skipped: {name} is not there")
-        return None
-    table = SETS[name][1]()
-    X = table.X
-    if hasattr(X, "select_dtypes"):
-        X = X.select_dtypes("number")
-    return np.asarray(X, dtype=np.float64), np.asarray(table.y, dtype=np.float64)
+    return statistics.median(seconds(work) for _ in range(repeats))
 
 
 def list_kinds() -> dict[str, type]:
@@ -65,7 +47,7 @@ def list_kinds() -> dict[str, type]:
 
 def fit_large(who: str, n_train: int) -> None:
     """Print the seconds and the peak memory of a large forest; for a process of its own."""
-    loaded = load("nycflights")
+    loaded = load_numbers("nycflights")
     if loaded is None:
         return
     X, y = loaded
@@ -73,8 +55,8 @@ def fit_large(who: str, n_train: int) -> None:
     train, query = order[:n_train], order[n_train : n_train + 5000]
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     forest = list_kinds()[who](100, min_samples_leaf=5, max_samples_leaf=None, random_state=SEED)
-    fit = seconds(lambda: forest.fit(X[train], y[train]), 1)
-    ask = seconds(lambda: forest.predict(X[query], QUANTILES), 1)
+    fit = seconds(lambda: forest.fit(X[train], y[train]))
+    ask = seconds(lambda: forest.predict(X[query], QUANTILES))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     print(
         f"nycflights, {n_train} rows, {who}: fit {fit:.1f} s, 5000 rows {ask:.2f} s, "
@@ -101,7 +83,7 @@ def main() -> None:
             done = subprocess.run([sys.executable, __file__, *options], check=False)
             if done.returncode:
                 print(f"nycflights, {who}: ended with {done.returncode}")
-    loaded = load("california")
+    loaded = load_numbers("california")
     if loaded is None:
         return
     X, y = loaded
@@ -121,7 +103,7 @@ def main() -> None:
             }
             for name, work in works.items():
                 times = {
-                    who: seconds(lambda: work(forest), arguments.repeats)  # noqa: B023
+                    who: median_seconds(lambda: work(forest), arguments.repeats)  # noqa: B023
                     for who, forest in forests.items()
                 }
                 ratios = "".join(

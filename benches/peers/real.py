@@ -152,6 +152,16 @@ SETS: dict[str, tuple[str, Callable[[], Table]]] = {
 PLANS = ("random forest", "extra trees", "one tree")
 
 
+def load_numbers(name: str) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return the numbers and codes of a set as float64, and its targets; None if it is absent."""
+    file, read = SETS[name]
+    if not (SHARED_DATA / file).exists():
+        print(f"skipped: {name} is not there")
+        return None
+    loaded = read()
+    return np.asarray(loaded.X, dtype=np.float64), np.asarray(loaded.y, dtype=np.float64)
+
+
 def estimator(library, plan: str, *, is_regression: bool, n_trees: int, n_jobs: int):
     """Make an estimator of `sklearn`, `spinney` or `sklearnex`; all have the same names."""
     suffix = "Regressor" if is_regression else "Classifier"

@@ -19,32 +19,17 @@ import resource
 import statistics
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 
 import numpy as np
 from scipy import sparse
 
 import spinney
-from common import print_versions, record
+from common import is_there, print_versions, record, seconds
 from spinney.survival import ExtraSurvivalTrees, RandomSurvivalForest, concordance_index
 
 PARTS = ("flchain", "weibull", "sparse", "concordance", "quality")
 MOST_ROWS = 3000
 SEED = 0
-
-
-def seconds(work: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
-
-
-def is_there(package: str) -> bool:
-    there = importlib.util.find_spec(package) is not None
-    if not there:
-        print(f"skipped: {package} is not installed")
-    return there
 
 
 def make_models(n_trees: int, n_threads: int) -> dict[str, object]:

@@ -175,7 +175,6 @@ class BaseTreeEstimator(MultiOutputMixin, FeatureReader):
             balanced_subsample=self._balances_subsamples(),
             n_categories=count_categories(self.categories_),
             n_threads=settings.n_threads,
-            survival=self._task == "survival",
         )
 
     def _check_constraints(self, target: EncodedTarget) -> list[int] | None:

@@ -186,7 +186,7 @@ def _explain_rows(estimator: Any, rows: Any, n_features: int, Y: Any) -> Explain
     values, expected = estimator.shap_values(rows), estimator.expected_value_
     listed = _list_values(rows)
     of_trees, thresholds = _ask_trees(estimator, rows, listed)
-    if estimator._classifies:
+    if estimator._task == "classification":
         shares = estimator.predict_proba(rows)[0]
         chosen = int(np.argmax(shares))
         label = _cut(str(estimator.classes_[chosen]))

@@ -18,8 +18,9 @@ from spinney._common.messages import reject_parameter
 from spinney._common.progress import show_progress
 from spinney._data.arrays import CompressedMatrix
 from spinney._explain.oob_scores import score_permutations
+from spinney._explain.out_of_bag import OutOfBag
 from spinney._fit.draws import Draws
-from spinney._spinney import Forest, forest_oob_importances
+from spinney._spinney import forest_oob_importances
 
 _NAME = "permutation_importance_oob"
 # Scores, as scikit-learn names them, and the losses of the compiled part.
@@ -30,15 +31,13 @@ _FEW_COLUMNS = 256
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 
-class OobImportance(ABC):
+class OobImportance(OutOfBag, ABC):
     """Mixin of the grown forests, whose trees have not seen all samples."""
 
-    forest_: Forest
     n_features_in_: int
     n_outputs_: int
     verbose: Any
-    _draws: Draws | None
-    _classifies: ClassVar[bool]
+    _task: ClassVar[str]
     classes_: Any
 
     def permutation_importance_oob(
@@ -221,7 +220,7 @@ class OobImportance(ABC):
 
     def _read_scoring(self, scoring: Any) -> str | None:
         """Return the loss that belongs to a score of trees; None for a score of the forest."""
-        losses = _CLASS_LOSSES if self._classifies else _NUMBER_LOSSES
+        losses = _CLASS_LOSSES if self._task == "classification" else _NUMBER_LOSSES
         if scoring is None:
             return next(iter(losses.values()))
         is_name = isinstance(scoring, str)
@@ -264,31 +263,21 @@ class OobImportance(ABC):
 
     def _read_training(self, X: Any, y: Any) -> tuple[Any, NDArray[np.float64], Draws]:
         """Return the training data in the form that the compiled part takes."""
-        if self._draws is None:
-            raise ValueError(
-                "A forest that from_sklearn has made does not know the samples of its trees: "
-                f"{_NAME} is not possible."
-            )
-        if self._draws.scheme == "all":
-            raise ValueError(
-                f"{_NAME} needs samples that trees have not seen. Got a forest whose trees have "
-                "seen all samples: set bootstrap."
-            )
+        draws = self._find_draws(_NAME)
         # Values are needed, row after row.
         X = self._validate_values(X)
         target = self._read_oob_target(y)
         check_consistent_length(X, target)
-        if X.shape[0] != self._draws.n_samples:
+        if X.shape[0] != draws.n_samples:
             raise ValueError(
-                f"X must be the training samples, {self._draws.n_samples} rows. "
-                f"Got {X.shape[0]} instead."
+                f"X must be the training samples, {draws.n_samples} rows. Got {X.shape[0]} instead."
             )
         if isinstance(X, CompressedMatrix) and X.shape[1] <= _FEW_COLUMNS:
             X = sparse.csr_matrix((X.data, X.indices, X.indptr), shape=X.shape).toarray()
         if not isinstance(X, CompressedMatrix):
             # Rows are read in no order.
             X = np.ascontiguousarray(X, None if X.dtype in _FLOATS else np.float64)
-        return X, np.require(target, np.float64, requirements=("C", "A")), self._draws
+        return X, np.require(target, np.float64, requirements=("C", "A")), draws
 
     def _read_oob_target(self, y: Any) -> NDArray[np.float64]:
         """Return targets of shape (n_samples, n_outputs): numbers, or codes of classes."""
@@ -299,7 +288,7 @@ class OobImportance(ABC):
                 f"y must have the {self.n_outputs_} output(s) of training. "
                 f"Got shape {np.shape(y)} instead."
             )
-        if self._classifies:
+        if self._task == "classification":
             return self._encode_classes(target)
         numbers: NDArray[np.float64] = np.asarray(target, dtype=np.float64)
         assert_all_finite(numbers, input_name="y")

@@ -21,8 +21,8 @@ class OutOfBag:
     forest_: Forest
     _draws: Draws | None
 
-    def _get_draws(self, n_samples: int, asked: str = "oob_score=True") -> Draws:
-        """Return how the trees have drawn the training samples, which so many rows must be.
+    def _find_draws(self, asked: str) -> Draws:
+        """Return how the trees have drawn their samples; raise ValueError if they have seen all.
 
         `asked` is what messages say the caller has asked for.
         """
@@ -36,12 +36,17 @@ class OutOfBag:
                 f"{asked} needs samples that trees have not seen. Got a forest whose trees have "
                 "seen all samples: set bootstrap."
             )
-        if self._draws.n_samples != n_samples:
+        return self._draws
+
+    def _get_draws(self, n_samples: int, asked: str = "oob_score=True") -> Draws:
+        """As `_find_draws`; raise ValueError, too, unless so many rows are the training samples."""
+        draws = self._find_draws(asked)
+        if draws.n_samples != n_samples:
             raise ValueError(
-                f"X must be the training samples if {asked}: {self._draws.n_samples} samples. "
+                f"X must be the training samples if {asked}: {draws.n_samples} samples. "
                 f"Got {n_samples} instead."
             )
-        return self._draws
+        return draws
 
     def _predict_means(self, X: Any, n_threads: int, oob_score: bool) -> NDArray[np.float64]:
         """Return the means of the trees, or of those that have not seen a sample (NaN if none)."""
@@ -54,8 +59,7 @@ class OutOfBag:
 
     def _mark_trees(self, n_rows: int, n_threads: int, oob_score: Any) -> NDArray[np.bool_] | None:
         """Return, of shape (n_rows, n_trees), which trees count for a row; None if all do."""
-        if not is_bool(oob_score):
-            raise TypeError(f"oob_score must be a bool. Got {oob_score!r} instead.")
+        check_oob_score(oob_score)
         if not oob_score:
             return None
         return self._get_draws(n_rows).mark_unseen(self.forest_.seeds, n_threads).astype(bool)
@@ -67,3 +71,9 @@ class OutOfBag:
                 "whose predictions are NaN. This probably means too few trees were used to compute "
                 "any reliable OOB estimates."
             )
+
+
+def check_oob_score(oob_score: Any) -> None:
+    """Raise TypeError unless the argument of a prediction is a bool."""
+    if not is_bool(oob_score):
+        raise TypeError(f"oob_score must be a bool. Got {oob_score!r} instead.")

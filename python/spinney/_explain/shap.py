@@ -30,7 +30,7 @@ class ShapValues(ABC):
 
     n_features_in_: int
     n_outputs_: int
-    _classifies: ClassVar[bool]
+    _task: ClassVar[str]
     # What the contributions to numbers add up to, and the method that returns it.
     _explained: ClassVar[tuple[str, str]] = ("prediction", "predict")
 
@@ -152,7 +152,7 @@ class ShapValues(ABC):
                 "to_shap makes an object of shap, which is not installed: pip install shap"
             ) from error
         check_is_fitted(self)
-        if self._classifies and self.n_outputs_ > 1:
+        if self._task == "classification" and self.n_outputs_ > 1:
             raise ValueError(
                 "to_shap explains one output of classes. "
                 f"Got an estimator with {self.n_outputs_} outputs of classes."
@@ -165,7 +165,9 @@ class ShapValues(ABC):
             base_values=np.broadcast_to(expected, (values.shape[0], *expected.shape)).copy(),
             data=X.toarray() if sparse.issparse(X) else np.asarray(X),
             feature_names=self._list_feature_names(),
-            output_names=[str(label) for label in self.classes_] if self._classifies else None,
+            output_names=[str(label) for label in self.classes_]
+            if self._task == "classification"
+            else None,
         )
 
     def explain(self, row: Any, *, n_features: int = 8, Y: Any = None) -> ExplainedPrediction:
@@ -227,7 +229,7 @@ class ShapValues(ABC):
         """Give values of all outputs and classes, in the last place, the form that users expect."""
         is_list = isinstance(values, list)
         n_values = len(values) if is_list else values.shape[-1]
-        if not self._classifies:
+        if self._task != "classification":
             if n_values == 1:
                 return values[0] if is_list else values[..., 0]
             return values

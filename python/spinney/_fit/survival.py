@@ -44,7 +44,6 @@ class Concordance(NamedTuple):
 class SurvivalTarget:
     """Mixin of the estimators that predict times until an event."""
 
-    _classifies: ClassVar[bool] = False
     _task: ClassVar[str] = "survival"
 
     cause: Any

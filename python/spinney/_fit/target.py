@@ -31,7 +31,6 @@ class EncodedTarget(NamedTuple):
 class ClassTarget(ClassifierMixin, ABC):
     """Mixin of the estimators that predict class labels."""
 
-    _classifies: ClassVar[bool] = True
     _task: ClassVar[str] = "classification"
     # The strings that `class_weight` may be.
     _class_weight_presets: ClassVar[tuple[str, ...]] = ("balanced",)
@@ -156,7 +155,6 @@ class ClassTarget(ClassifierMixin, ABC):
 class NumberTarget(RegressorMixin):
     """Mixin of the estimators that predict numbers."""
 
-    _classifies: ClassVar[bool] = False
     _task: ClassVar[str] = "regression"
 
     criterion: Any

@@ -76,7 +76,7 @@ class ClusterForest(BaseForest):
         values = self._split_outputs(np.zeros((1, n_values)))
         if method == "predict_proba":
             return self._list_probabilities(values)
-        return self._choose_labels(values) if self._classifies else values[..., 0]
+        return self._choose_labels(values) if self._task == "classification" else values[..., 0]
 
     def predict(self, X: Any, *args: Any, **options: Any) -> Any:
         """Predict as the local class does; for a collection of the cluster lazily.

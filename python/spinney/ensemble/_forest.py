@@ -20,6 +20,7 @@ from spinney._data.arrays import to_rows
 from spinney._explain.dependence import PartialDependence
 from spinney._explain.neighbours import ForestNeighbours
 from spinney._explain.oob_importance import OobImportance
+from spinney._explain.out_of_bag import check_oob_score
 from spinney._explain.shap import ShapValues
 from spinney._explain.uncertainty import StandardErrors
 from spinney._fit.draws import Draws
@@ -276,10 +277,13 @@ class ForestRegressor(BaggedRegressor, BaseForest):
         if not (return_std or oob_score):
             return super().predict(X)
         rows, n_threads = self._validate_X_predict(X), self._count_threads()
-        counted = self._mark_trees(rows.shape[0], n_threads, oob_score)
+        check_oob_score(oob_score)
         values = self._predict_means(rows, n_threads, oob_score)
         prediction = self._split_outputs(values)[..., 0]
-        return (prediction, self._predict_std(rows, counted)) if return_std else prediction
+        if not return_std:
+            return prediction
+        counted = self._mark_trees(rows.shape[0], n_threads, oob_score)
+        return prediction, self._predict_std(rows, counted)
 
     def _predict_std(self, rows: Any, counted: NDArray[np.bool_] | None) -> NDArray[np.float64]:
         if self.criterion != "squared_error" or self.n_outputs_ > 1:

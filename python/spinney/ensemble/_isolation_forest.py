@@ -160,7 +160,7 @@ class IsolationForest(OutlierMixin, ForestTrees, ShapValues):
     verbose: Any
     warm_start: Any
 
-    _classifies: ClassVar[bool] = False
+    _task: ClassVar[str] = "isolation"
     _explained = ("path length", "path_length")
     _tree_class = ExtraTreeRegressor
     # A path has one length. Not an attribute that `fit` sets.

@@ -107,7 +107,7 @@ def partial_dependence(
     if kind not in _KINDS:
         reject_parameter(_NAME, "kind", kind, f"a str among {set(_KINDS)}")
     check_int(_NAME, "grid_resolution", grid_resolution, 2)
-    if estimator._classifies and estimator.n_outputs_ > 1:
+    if estimator._task == "classification" and estimator.n_outputs_ > 1:
         raise ValueError(
             f"{_NAME} takes one output of classes. Got {estimator.n_outputs_} of them."
         )
@@ -217,4 +217,5 @@ def _predict_each(
 
 def _select_targets(estimator: Any, values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the values that are shown, as scikit-learn has them: of two classes the second."""
-    return values[..., 1:] if estimator._classifies and values.shape[-1] == 2 else values
+    has_two_classes = estimator._task == "classification" and values.shape[-1] == 2
+    return values[..., 1:] if has_two_classes else values

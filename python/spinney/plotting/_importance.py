@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from spinney._common.checks import check_int, require_matplotlib
 from spinney.ensemble._forest import BaseForest
 from spinney.feature_selection import Boruta
+from spinney.plotting._frame import hide_frame
 from spinney.tree import BaseDecisionTree
 from spinney.tree._labels import cut_name
 from spinney.tree._words import find_feature_names
@@ -104,9 +105,7 @@ def plot_importance(
     ax.set_yticks(places, labels, parse_math=False)
     ax.invert_yaxis()
     ax.set_xlim(left=0)
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
-    return ax
+    return hide_frame(ax)
 
 
 def _draw_bars(

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from spinney._common.checks import check_int, require_matplotlib
 from spinney.conformal._intervals import ConformalRegressor
 from spinney.ensemble._quantile_base import QuantileForestRegressor
+from spinney.plotting._frame import hide_frame
 from spinney.tree._words import find_feature_names
 
 _BLUE, _DARK, _RED = "#8fc3e8", "#20425c", "#c8452f"
@@ -91,7 +92,7 @@ def plot_prediction_intervals(
     ax.set_xlabel("samples, by prediction")
     ax.set_ylabel("target")
     ax.legend(frameon=False)
-    return _clean(ax)
+    return hide_frame(ax)
 
 
 def plot_quantile_fan(
@@ -187,7 +188,7 @@ def plot_quantile_fan(
     ax.set_xlabel(names[number], parse_math=False)
     ax.set_ylabel("quantiles of the target")
     ax.legend(frameon=False)
-    return _clean(ax)
+    return hide_frame(ax)
 
 
 def _find_bounds(
@@ -224,9 +225,3 @@ def _find_feature(names: list[str], feature: Any) -> int:
     if feature >= len(names):
         raise ValueError(f"feature must be below {len(names)}. Got {feature} instead.")
     return int(feature)
-
-
-def _clean(ax: Any) -> Any:
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
-    return ax

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from spinney._common.checks import require_matplotlib
 from spinney._fit.survival import kaplan_meier_estimator, read_survival
+from spinney.plotting._frame import hide_frame
 from spinney.survival import LazySurvivalForest, RandomSurvivalForest, SurvivalTree
 from spinney.survival._curves import SurvivalCurves
 
@@ -83,12 +85,11 @@ def plot_survival_function(
     # Of two curves that cross, the one with more events in all is the riskier.
     rank_of = np.argsort(np.argsort(-curves.mean(axis=1), kind="stable"), kind="stable")
     colours = mpl.colormaps["viridis_r"](0.05 + 0.9 * rank_of / max(n_samples - 1, 1))
-    start = [0.0] if times[0] > 0 else []
     for row, curve in enumerate(curves):
-        ax.step(
-            np.concatenate([start, times]),
-            np.concatenate([[1.0] * len(start), curve]),
-            where="post",
+        _draw_steps(
+            ax,
+            times,
+            curve,
             color=colours[row],
             linewidth=1.4,
             label=None if labels is None else str(labels[row]),
@@ -96,11 +97,10 @@ def plot_survival_function(
     if y is not None:
         events, ends = read_survival(y).T
         known, share = kaplan_meier_estimator(events > 0, ends)
-        start = [0.0] if known[0] > 0 else []
-        ax.step(
-            np.concatenate([start, known]),
-            np.concatenate([[1.0] * len(start), share]),
-            where="post",
+        _draw_steps(
+            ax,
+            known,
+            share,
             color=_GREY,
             linestyle="--",
             linewidth=1.6,
@@ -112,6 +112,13 @@ def plot_survival_function(
     ax.set_ylabel("probability of no event")
     if labels is not None or y is not None:
         ax.legend(frameon=False)
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
-    return ax
+    return hide_frame(ax)
+
+
+def _draw_steps(
+    ax: Any, times: NDArray[np.float64], shares: NDArray[np.float64], **style: Any
+) -> None:
+    """Draw a survival curve, which begins with 1 at time 0."""
+    if times[0] > 0:
+        times, shares = np.insert(times, 0, 0.0), np.insert(shares, 0, 1.0)
+    ax.step(times, shares, where="post", **style)

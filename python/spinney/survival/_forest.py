@@ -22,83 +22,20 @@ from spinney._fit.params import store_parameters
 from spinney._fit.survival import score_risks
 from spinney._fit.target import EncodedTarget
 from spinney.ensemble._forest import BaseForest
-from spinney.survival._base import StoredSurvivalModel
+from spinney.survival._base import StoredSurvivalModel, SurvivalForest
 from spinney.survival._tree import SurvivalTree
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    pass
 
 
-class BaseSurvivalForest(StoredSurvivalModel, BaseForest):
+class BaseSurvivalForest(SurvivalForest, StoredSurvivalModel, BaseForest):
     """Base class of the grown survival forests."""
 
     _OOB_ATTRIBUTES: ClassVar[tuple[str, ...]] = ("oob_score_", "oob_prediction_")
     _tree_class: ClassVar[type[SurvivalTree]] = SurvivalTree
 
     oob_prediction_: NDArray[np.float64]
-
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        sample_ids: Any = None,
-        samples: Any = None,
-    ) -> Self:
-        """Grow the trees.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The training samples: numbers of any real dtype, in any memory order or sparse format.
-            Values are compared as float64. An entry that a sparse matrix does not store is 0. NaN
-            is a missing value; so are None and NA in data frames. Columns of categorical features
-            may hold strings or other values that can be sorted.
-        y : structured array, data frame or pair of arrays
-            Events and times: a structured array of an event (bool) and a time, a data frame or an
-            array of these two columns, or a pair (events, times). An event is a bool, or the number
-            of its cause, 0 for a censored time. Times are finite and not negative.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights. None means 1 for all. Samples with weight 0 have no influence.
-            With `bootstrap=True` and `replace=True` a sample is drawn with a probability
-            proportional to its weight, and trees weigh it by the number of its draws, as in
-            scikit-learn. Otherwise trees weigh samples by these weights, multiplied by the counts
-            of `bootstrap="poisson"`.
-        sample_ids : array-like of int of shape (n_samples,), default=None
-            Non-negative ids of the samples, which need not be distinct. None means the row numbers.
-            With `bootstrap="poisson"` the count of a sample in a tree is determined by its id, the
-            number of the tree and `random_state`. Forests on parts of one data set therefore give a
-            sample the same count if it has the same id. Not allowed otherwise.
-        samples : list of array-like, ndarray or sparse matrix, default=None
-            The samples of each tree, where `bootstrap=True` is not to draw them: blocks, groups or
-            windows of time. A list with an array of indices (repeated for samples that count
-            several times), or a mask, for each of the `n_estimators` trees; or an array or sparse
-            matrix of counts of shape (n_estimators, n_samples). Trees weigh samples by
-            `sample_weight` times the count. What is out of bag follows them. With `warm_start` the
-            samples of all trees, also of those that are there.
-
-        Returns
-        -------
-        self : object
-        """
-        return super().fit(X, y, sample_weight, sample_ids, samples)
-
-    def predict(self, X: Any) -> NDArray[np.float64]:
-        """Predict the risk of each sample: the expected number of events.
-
-        It is the sum of the cumulative hazard at all `event_times_`: the higher it is, the earlier
-        the event is expected.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples. Sparse formats other than CSR are converted to it.
-
-        Returns
-        -------
-        risks : ndarray of shape (n_samples,)
-        """
-        return self._predict_values(X)[:, 0]
 
     def _select_estimator_params(self) -> dict[str, Any]:
         known = self._tree_class().get_params(deep=False)
