@@ -86,7 +86,7 @@ INSTALL_docs := --no-compile
 INSTALL_lint := --no-compile
 INSTALL_peers := --no-compile
 # What each environment is given if there is a wheel for its platform and its Python.
-OPTIONAL_peers := boruta comprisk forestci imbalanced-learn lightgbm mapie pandas quantile-forest scikit-learn-intelex scikit-survival shap shapiq tl2cgen treelite ydf
+OPTIONAL_peers := boruta comprisk coverforest forestci imbalanced-learn lightgbm mapie pandas quantile-forest scikit-learn-intelex scikit-survival shap shapiq tl2cgen treelite ydf
 
 # Every run shares the tests out to WORKERS processes; an idle one takes over tests of a busy one.
 PYTEST_ARGS := --numprocesses=$(WORKERS) --maxprocesses=8 --dist=worksteal $(PYTEST_FLAGS)

@@ -21,6 +21,7 @@ __all__ = [
     "check_params",
     "check_sparse",
     "count_concordance",
+    "count_rows_in_leaves",
     "draw_rows",
     "fit_forest",
     "fit_isolation_forest",
@@ -56,6 +57,7 @@ def bound_intervals(
     unseen: NDArray[np.uint32] | NDArray[np.uint8],
     residuals: NDArray[np.float64],
     ranks: list[int],
+    shortest: bool,
     n_threads: int = 1,
 ) -> NDArray[np.float64]: ...
 def check_params(params: dict[str, Any], estimator: str, task: str) -> None: ...
@@ -66,6 +68,13 @@ def count_concordance(
     risks: NDArray[np.float64],
     tolerance: float,
 ) -> tuple[int, int, int, int]: ...
+def count_rows_in_leaves(
+    leaf_rows: Any,
+    leaves: NDArray[np.int64],
+    counts: NDArray[np.uint8] | None,
+    most: int | None = None,
+    n_threads: int = 1,
+) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.uint64]]: ...
 def draw_rows(draws: _Draws, seeds: list[int], n_threads: int = 1) -> list[NDArray[np.uint32]]: ...
 def fit_forest(x: Any, task: _Task) -> tuple[Forest, int, NDArray[np.int64]]: ...
 def fit_isolation_forest(

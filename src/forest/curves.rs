@@ -10,7 +10,7 @@
 //! Steps are added up by the distinct times of all training rows, and once at the end along the
 //! times: so a curve costs the rows of the leaves and the number of distinct times.
 
-use super::quantiles::RowsOfLeaves;
+use super::quantiles::{QueryLeaves, RowsOfLeaves};
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::runtime::Runtime;
@@ -40,26 +40,21 @@ pub struct RankedEvents<'a> {
     pub events: &'a [u32],
 }
 
-/// The curve of each row, `(n_query, at.len())`. `ids` are the leaves of the rows, `(n_query, n_trees)`;
-/// with `counts` of the same shape, trees of count 0 are left out, and the curve is NaN if all are. `at` are
-/// the times at which a curve is asked for. O(rows of the leaves + training rows + `at`) for each row.
+/// The curve of each row, `(n_query, at.len())`; NaN where no tree counts. `at` are the times at which a
+/// curve is asked for. O(rows of the leaves + training rows + `at`) for each row.
 pub fn leaf_curves(
     rows: &impl RowsOfLeaves,
     outcomes: RankedEvents<'_>,
-    (ids, counts): (&[i64], Option<&[u8]>),
+    query: QueryLeaves<'_>,
     at: &[f64],
     curve: Curve,
     runtime: &Runtime<'_>,
 ) -> Result<Vec<f64>> {
     let n_trees = rows.n_trees();
-    let n_query = ids.len() / n_trees.max(1);
-    let is_sound = outcomes.times.len() == outcomes.events.len()
-        && outcomes.times.is_sorted()
-        && n_query * n_trees == ids.len()
-        && counts.is_none_or(|counts| counts.len() == ids.len());
-    if !is_sound {
-        let (got, expected) = (format!("{} leaves", ids.len()), format!("a leaf for each of {n_trees} trees"));
-        return Err(Error::ShapeMismatch { what: "leaves", expected, got });
+    let n_query = query.n_rows(n_trees)?;
+    if outcomes.times.len() != outcomes.events.len() || !outcomes.times.is_sorted() {
+        let (got, expected) = (format!("{} events", outcomes.events.len()), "one for each time, ascending".into());
+        return Err(Error::ShapeMismatch { what: "events", expected, got });
     }
     let grid = Grid::new(outcomes.times, at);
     let mut curves: Vec<f64> = memory::zeros(RESULT, n_query.saturating_mul(at.len()))?;
@@ -74,14 +69,10 @@ pub fn leaf_curves(
             runtime.check_interrupt()?;
             steps.fill(0.0);
             let mut n_counted = 0.0;
-            for tree in 0..n_trees {
-                let cell = row * n_trees + tree;
-                if counts.is_some_and(|counts| counts[cell] == 0) {
-                    continue;
-                }
+            for (tree, leaf) in query.leaves(row, n_trees) {
                 n_counted += 1.0;
                 of_leaf.clear();
-                rows.visit(tree, ids[cell], |row| of_leaf.push(row))?;
+                rows.visit(tree, leaf, |row| of_leaf.push(row))?;
                 if !of_leaf.is_sorted_by_key(|row| row.0) {
                     of_leaf.sort_unstable_by_key(|row| row.0);
                 }
@@ -179,7 +170,7 @@ mod tests {
         // The times of the textbook: an event and a censoring at 3.
         let outcomes = RankedEvents { times: &[1.0, 2.0, 3.0, 3.0, 5.0, 6.0], events: &[1, 0, 2, 0, 1, 1] };
         let ids = vec![0; rows.0.len()];
-        leaf_curves(rows, outcomes, (&ids, None), at, kind, &Runtime::unstoppable()).unwrap()
+        leaf_curves(rows, outcomes, QueryLeaves { ids: &ids, counts: None }, at, kind, &Runtime::unstoppable()).unwrap()
     }
 
     #[test]

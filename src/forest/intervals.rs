@@ -36,19 +36,31 @@ pub enum Unseen<'a> {
     Models(&'a [u8]),
 }
 
+/// Which order statistics are the bounds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bounds {
+    /// As many places beyond the upper bound as below the lower one, by absolute residuals.
+    Symmetric,
+    /// Those of the shortest interval with as many places, by residuals of either sign.
+    Shortest,
+}
+
 /// The bounds of the intervals of query rows, `(n_query, 2, n_ranks)`: lower and upper ones.
 ///
-/// `predictions` are row-major `(n_query, n_models)`. The upper bound of a rank is the prediction plus
-/// residual of this rank, counted from 0; the lower bound is the prediction less residual that has the same
-/// rank from above. O(training rows * (models / 8 + ranks)) for each query row.
+/// `predictions` are row-major `(n_query, n_models)`, and residuals are targets less predictions. The
+/// upper bound of a rank, counted from 0, is the prediction plus absolute residual of this rank; the lower
+/// bound is the prediction less absolute residual that has the same rank from above. The shortest interval
+/// of a rank begins at a place, the prediction plus residual, and ends `rank + 1` places later.
+/// O(training rows * (models / 8 + ranks)) for each query row.
 pub fn interval_bounds(
     (predictions, n_models): (&[f64], usize),
     unseen: Unseen<'_>,
     residuals: &[f64],
-    ranks: &[usize],
+    (ranks, kind): (&[usize], Bounds),
     runtime: &Runtime<'_>,
 ) -> Result<Vec<f64>> {
     let n = residuals.len();
+    let most = if kind == Bounds::Shortest { n.saturating_sub(1) } else { n };
     let is_sound = match unseen {
         Unseen::Model(models) => models.len() == n && models.iter().all(|&model| (model as usize) < n_models),
         Unseen::Models(flags) => {
@@ -56,7 +68,11 @@ pub fn interval_bounds(
                 && flags.chunks_exact(n_models.max(1)).all(|row| row.iter().any(|&flag| flag != 0))
         }
     };
-    if !is_sound || n == 0 || n_models == 0 || predictions.len() % n_models != 0 || ranks.iter().any(|&rank| rank >= n)
+    if !is_sound
+        || n == 0
+        || n_models == 0
+        || predictions.len() % n_models != 0
+        || ranks.iter().any(|&rank| rank >= most)
     {
         let (got, expected) = (format!("{n} residuals of {n_models} models"), "as fit has made them".into());
         return Err(Error::InvalidArgument { name: "residuals", got, expected });
@@ -85,13 +101,17 @@ pub fn interval_bounds(
                 _ => unreachable!("means of several models have sums"),
             }
             let (lower, upper) = bounds.split_at_mut(ranks.len());
-            for (place, (mean, residual)) in places.iter_mut().zip(means.iter().zip(residuals)) {
-                *place = mean - residual;
+            let of_rows = || means.iter().copied().zip(residuals.iter().copied());
+            if kind == Bounds::Shortest {
+                places.iter_mut().zip(of_rows()).for_each(|(place, (mean, residual))| *place = mean + residual);
+                for ((lower, upper), rank) in lower.iter_mut().zip(upper).zip(ranks) {
+                    (*lower, *upper) = shortest_interval(&mut places, rank + 1);
+                }
+                continue;
             }
+            places.iter_mut().zip(of_rows()).for_each(|(place, (mean, residual))| *place = mean - residual.abs());
             lower.iter_mut().zip(ranks).for_each(|(bound, rank)| *bound = order.find(&places, n - 1 - rank));
-            for (place, (mean, residual)) in places.iter_mut().zip(means.iter().zip(residuals)) {
-                *place = mean + residual;
-            }
+            places.iter_mut().zip(of_rows()).for_each(|(place, (mean, residual))| *place = mean + residual.abs());
             upper.iter_mut().zip(ranks).for_each(|(bound, &rank)| *bound = order.find(&places, rank));
         }
         Ok(())
@@ -140,6 +160,24 @@ fn sums_of_subsets(numbers: &[f64]) -> [f64; 1 << TREES] {
         next.iter_mut().zip(known).for_each(|(sum, &mut known)| *sum = known + number);
     }
     sums
+}
+
+/// The first of the shortest intervals that begin at a place and end `gap` places later; `gap` is less than
+/// their number. Changes their order. O(n log n), where n is the number of such intervals, beyond O(places).
+fn shortest_interval(places: &mut [f64], gap: usize) -> (f64, f64) {
+    let n_intervals = places.len() - gap;
+    if n_intervals > gap {
+        places.sort_unstable_by(f64::total_cmp);
+    } else {
+        // No interval begins or ends at the places between.
+        places.select_nth_unstable_by(gap, f64::total_cmp);
+        places[gap..].sort_unstable_by(f64::total_cmp);
+        places[..gap].select_nth_unstable_by(n_intervals - 1, f64::total_cmp);
+        places[..n_intervals].sort_unstable_by(f64::total_cmp);
+    }
+    let intervals = places.iter().copied().zip(places[gap..].iter().copied());
+    let width = |(lower, upper): (f64, f64)| upper - lower;
+    intervals.min_by(|&a, &b| width(a).total_cmp(&width(b))).expect("there are more places than the gap")
 }
 
 /// Finds order statistics; has the buffers for it.
@@ -192,7 +230,7 @@ mod tests {
                 let mixed = (seed ^ i as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29);
                 (mixed.wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 44) as f64 / 1024.0
             };
-            let residuals: Vec<f64> = (0..n).map(draw).collect();
+            let residuals: Vec<f64> = (0..n).map(|row| draw(row) * [-1.0, 0.5][row % 2]).collect();
             let predictions: Vec<f64> = (0..3 * n_models).map(|i| draw(n + i)).collect();
             let flags: Vec<u8> =
                 (0..n * n_models).map(|i| u8::from(i % n_models == 0 || draw(2 * n + i) > 300.0)).collect();
@@ -200,7 +238,12 @@ mod tests {
             let ranks = [0, n / 10, n - 1];
             for unseen in [Unseen::Models(&flags), Unseen::Model(&of_row)] {
                 let runtime = Runtime::unstoppable();
-                let found = interval_bounds((&predictions, n_models), unseen, &residuals, &ranks, &runtime).unwrap();
+                let ask = |ranks: &[usize], kind| {
+                    interval_bounds((&predictions, n_models), unseen, &residuals, (ranks, kind), &runtime)
+                };
+                prop_assert!(ask(&[n - 1], Bounds::Shortest).is_err() && ask(&[n], Bounds::Symmetric).is_err());
+                let shortest = ask(&ranks.map(|rank| rank.min(n.max(2) - 2))[..if n > 1 { 3 } else { 0 }], Bounds::Shortest);
+                let (found, shortest) = (ask(&ranks, Bounds::Symmetric).unwrap(), shortest.unwrap());
                 for (query, found) in found.chunks(6).enumerate() {
                     let models = &predictions[query * n_models..][..n_models];
                     let mean = |row: usize| match unseen {
@@ -211,15 +254,24 @@ mod tests {
                             sum / own.iter().filter(|flag| **flag != 0).count() as f64
                         }
                     };
-                    let places = |sign: f64| {
-                        let mut places: Vec<f64> = (0..n).map(|row| mean(row) + sign * residuals[row]).collect();
+                    let places = |distance: fn(f64) -> f64| {
+                        let mut places: Vec<f64> = (0..n).map(|row| mean(row) + distance(residuals[row])).collect();
                         places.sort_unstable_by(f64::total_cmp);
                         places
                     };
-                    let (lower, upper) = (places(-1.0), places(1.0));
+                    let (lower, upper) = (places(|residual| -residual.abs()), places(f64::abs));
+                    let both = places(|residual| residual);
                     for (i, &rank) in ranks.iter().enumerate() {
                         prop_assert!((found[i] - lower[n - 1 - rank]).abs() < 1e-9);
                         prop_assert!((found[3 + i] - upper[rank]).abs() < 1e-9);
+                        if n > 1 {
+                            let gap = rank.min(n - 2) + 1;
+                            let least = (gap..n).map(|end| both[end] - both[end - gap]).min_by(f64::total_cmp).unwrap();
+                            let (first, last) = (shortest[query * 6 + i], shortest[query * 6 + 3 + i]);
+                            prop_assert!((last - first - least).abs() < 1e-9);
+                            let n_inside = both.iter().filter(|&&place| (first - 1e-9..=last + 1e-9).contains(&place));
+                            prop_assert!(n_inside.count() > gap);
+                        }
                     }
                 }
             }

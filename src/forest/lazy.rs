@@ -201,7 +201,7 @@ impl LazyForest {
         let outcomes = RankedEvents { times: ranking.targets().values, events: &events };
         let (trees, ids) = self.reach_rows(query, n_query, traversal, runtime)?;
         let rows = ReachedRows { trees: &trees, ranks: &ranking.of_row };
-        leaf_curves(&rows, outcomes, (&ids, None), at, curve, runtime)
+        leaf_curves(&rows, outcomes, QueryLeaves { ids: &ids, counts: None }, at, curve, runtime)
     }
 
     /// The training rows in the leaves that the rows of a query reach, tree by tree, and the numbers of

@@ -14,6 +14,7 @@ mod importance;
 pub mod intervals;
 mod isolation;
 mod lazy;
+pub mod leaf_counts;
 pub mod leaf_rows;
 mod neighbours;
 mod orders;

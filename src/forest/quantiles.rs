@@ -164,6 +164,26 @@ pub struct QueryLeaves<'a> {
     pub counts: Option<&'a [u8]>,
 }
 
+impl QueryLeaves<'_> {
+    /// Number of rows. Fails unless there is a leaf for each of them and each tree.
+    pub fn n_rows(&self, n_trees: usize) -> Result<usize> {
+        let n_query = self.ids.len() / n_trees.max(1);
+        if n_query * n_trees != self.ids.len() || self.counts.is_some_and(|counts| counts.len() != self.ids.len()) {
+            let (got, expected) = (format!("{} leaves", self.ids.len()), format!("a leaf for each of {n_trees} trees"));
+            return Err(Error::ShapeMismatch { what: "leaves", expected, got });
+        }
+        Ok(n_query)
+    }
+
+    /// The trees that count for a row, each with the leaf that the row reaches.
+    pub fn leaves(&self, row: usize, n_trees: usize) -> impl Iterator<Item = (usize, i64)> + '_ {
+        let own = row * n_trees..(row + 1) * n_trees;
+        let counts = self.counts.map(|counts| &counts[own.clone()]);
+        let leaves = self.ids[own].iter().copied().enumerate();
+        leaves.filter(move |&(tree, _)| counts.is_none_or(|counts| counts[tree] != 0))
+    }
+}
+
 /// How rows of leaves are weighed and put together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pooling {
@@ -221,11 +241,7 @@ fn ask_all(
 ) -> Result<Vec<f64>> {
     targets.check()?;
     let (n_trees, n_outputs) = (rows.n_trees(), targets.n_outputs());
-    let n_query = query.ids.len() / n_trees.max(1);
-    if n_query * n_trees != query.ids.len() || query.counts.is_some_and(|counts| counts.len() != query.ids.len()) {
-        let (got, expected) = (format!("{} leaves", query.ids.len()), format!("a leaf for each of {n_trees} trees"));
-        return Err(Error::ShapeMismatch { what: "leaves", expected, got });
-    }
+    let n_query = query.n_rows(n_trees)?;
     let per_row = n_outputs * n_answers;
     let mut answers: Vec<f64> = memory::zeros(RESULT, n_query.saturating_mul(per_row))?;
     answers.fill(f64::NAN);
@@ -238,20 +254,16 @@ fn ask_all(
         let mut of_tree = vec![0.0; n_answers];
         for (row, answers) in (first..).zip(answers.chunks_mut(per_row)) {
             runtime.check_interrupt()?;
-            let own = row * n_trees..(row + 1) * n_trees;
-            let counts = query.counts.map(|counts| &counts[own.clone()]);
-            let leaves: Vec<(usize, i64)> = query.ids[own].iter().copied().enumerate().collect();
-            let leaves = || leaves.iter().filter(|&&(tree, _)| counts.is_none_or(|counts| counts[tree] != 0));
             for (output, answers) in answers.chunks_mut(n_answers).enumerate() {
                 if !pooling.leaf_by_leaf {
-                    pool.fill(rows, leaves(), &targets, output, pooling.weighted_leaves)?;
+                    pool.fill(rows, query.leaves(row, n_trees), &targets, output, pooling.weighted_leaves)?;
                     if pool.total > 0.0 {
                         ask(&mut pool, output, row, answers);
                     }
                     continue;
                 }
                 let mut n_asked = 0.0;
-                for leaf in leaves() {
+                for leaf in query.leaves(row, n_trees) {
                     pool.fill(rows, std::iter::once(leaf), &targets, output, false)?;
                     if pool.total > 0.0 {
                         ask(&mut pool, output, row, &mut of_tree);
@@ -297,10 +309,10 @@ impl Pool {
     }
 
     /// Takes the rows of these leaves.
-    fn fill<'l>(
+    fn fill(
         &mut self,
         rows: &impl RowsOfLeaves,
-        leaves: impl Iterator<Item = &'l (usize, i64)>,
+        leaves: impl Iterator<Item = (usize, i64)>,
         targets: &RankedTargets<'_>,
         output: usize,
         weighted_leaves: bool,
@@ -309,7 +321,7 @@ impl Pool {
         entries.clear();
         *total = 0.0;
         let mut n_leaves = 0.0;
-        for &(tree, node) in leaves {
+        for (tree, node) in leaves {
             let start = entries.len();
             let mut of_leaf = 0.0;
             rows.visit(tree, node, |(rank, weight)| {

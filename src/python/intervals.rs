@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 
 use super::array::{Array2, table};
 use super::run::run;
-use crate::forest::intervals::{Unseen, interval_bounds};
+use crate::forest::intervals::{Bounds, Unseen, interval_bounds};
 
 /// Which models have not seen each training row: the number of one, or flags of several.
 #[derive(FromPyObject)]
@@ -24,9 +24,13 @@ pub enum UnseenBy<'py> {
 ///     The model that has not seen each training row; or 1 for the models that have not seen it, whose mean
 ///     is taken.
 /// residuals : ndarray of shape (n_training,), float64
+///     Targets less predictions.
 /// ranks : list of int
-///     Ranks of the upper bounds among predictions plus residuals, counted from 0. Lower bounds have them
-///     from above among predictions less residuals.
+///     Ranks of the upper bounds among predictions plus absolute residuals, counted from 0. Lower bounds
+///     have them from above among predictions less absolute residuals.
+/// shortest : bool
+///     Whether bounds are those of the shortest interval from a prediction plus residual to another one of
+///     a rank that is higher by `rank + 1`.
 /// n_threads : int
 ///
 /// Returns
@@ -34,7 +38,7 @@ pub enum UnseenBy<'py> {
 /// bounds : ndarray of shape (n_query, 2 * n_ranks), float64
 ///     The lower bounds, then the upper bounds.
 #[pyfunction]
-#[pyo3(signature = (predictions, unseen, residuals, ranks, n_threads = 1))]
+#[pyo3(signature = (predictions, unseen, residuals, ranks, shortest, n_threads = 1))]
 #[allow(clippy::needless_pass_by_value, reason = "the boundary to Python")]
 pub fn bound_intervals<'py>(
     py: Python<'py>,
@@ -42,6 +46,7 @@ pub fn bound_intervals<'py>(
     unseen: UnseenBy<'py>,
     residuals: PyReadonlyArray1<'py, f64>,
     ranks: Vec<usize>,
+    shortest: bool,
     n_threads: usize,
 ) -> PyResult<Array2<'py, f64>> {
     let [n_query, n_models] = [predictions.shape()[0], predictions.shape()[1]];
@@ -51,8 +56,9 @@ pub fn bound_intervals<'py>(
         UnseenBy::Models(flags) => Unseen::Models(flags.as_slice()?),
     };
     let n_steps = n_query.saturating_mul(residuals.len()).saturating_mul(n_models / 8 + 4);
+    let kind = if shortest { Bounds::Shortest } else { Bounds::Symmetric };
     let bounds = run(py, n_threads, n_steps, None, |runtime| {
-        interval_bounds((predictions, n_models), unseen, residuals, &ranks, runtime)
+        interval_bounds((predictions, n_models), unseen, residuals, (&ranks, kind), runtime)
     })?;
     table(py, bounds, 2 * ranks.len())
 }

@@ -10,6 +10,7 @@ use super::run::run;
 use super::task::Draws;
 use crate::data::target::Weights;
 use crate::error::Result;
+use crate::forest::leaf_counts::{LeafCounts, count_in_leaves};
 use crate::forest::leaf_rows::{Counts, LeafLimit, LeafLists, LeafRows, list_leaf_rows};
 use crate::forest::quantiles::{
     Interpolation, Pooling, QueryLeaves, RankKind, RankedTargets, leaf_quantiles, leaf_ranks,
@@ -28,6 +29,7 @@ pub struct StoredLeafRows<'py> {
     weights: Option<PyReadonlyArray1<'py, u64>>,
     values: PyReadonlyArray2<'py, f64>,
     ranks: PyReadonlyArray2<'py, u32>,
+    order: PyReadonlyArray1<'py, u32>,
 }
 
 #[derive(FromPyObject)]
@@ -139,6 +141,48 @@ pub fn list_rows_of_leaves<'py>(
         leaves.into_pyarray(py),
         own_weights.map(|weights| weights.into_pyarray(py)),
     ))
+}
+
+/// Count the training rows in leaves.
+///
+/// Parameters
+/// ----------
+/// leaf_rows : LeafRows
+///     With `weights`, counts are multiplied by them.
+/// leaves : ndarray of shape (n_query, n_trees), int64
+/// counts : ndarray of shape (n_query, n_trees), uint8, or None
+///     See `predict_leaf_quantiles`.
+/// most : int or None
+///     So many training rows of each query row are kept: those that lie most often in its leaves.
+/// n_threads : int
+///
+/// Returns
+/// -------
+/// indptr : ndarray of shape (n_query + 1,), int64
+///     Where query rows begin in the other arrays, and the end.
+/// rows : ndarray of shape (n,), uint32
+///     Training rows, the most frequent one first, and of equally frequent ones the first.
+/// counts : ndarray of shape (n,), uint64
+///     How often they lie in the leaves.
+#[pyfunction]
+#[pyo3(signature = (leaf_rows, leaves, counts, most = None, n_threads = 1))]
+#[allow(clippy::needless_pass_by_value, reason = "the boundary to Python")]
+#[allow(clippy::type_complexity, reason = "the boundary to Python")]
+pub fn count_rows_in_leaves<'py>(
+    py: Python<'py>,
+    leaf_rows: StoredLeafRows<'py>,
+    leaves: PyReadonlyArray2<'py, i64>,
+    counts: Option<PyReadonlyArray2<'py, u8>>,
+    most: Option<usize>,
+    n_threads: usize,
+) -> PyResult<(Array1<'py, i64>, Array1<'py, u32>, Array1<'py, u64>)> {
+    let (ids, order) = (leaves.as_slice()?, leaf_rows.order.as_slice()?);
+    let counts = counts.as_ref().map(|counts| counts.as_slice()).transpose()?;
+    let LeafCounts { indptr, rows, counts } = leaf_rows.ask(py, (n_threads, ids.len()), |rows, targets, runtime| {
+        let query = QueryLeaves { ids, counts };
+        count_in_leaves(rows, (order, targets.n_samples), query, most.unwrap_or(usize::MAX), runtime)
+    })?;
+    Ok((indptr.into_pyarray(py), rows.into_pyarray(py), counts.into_pyarray(py)))
 }
 
 /// Quantiles of the targets of the training rows in leaves.

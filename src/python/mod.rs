@@ -52,7 +52,7 @@ mod _spinney {
     #[pymodule_export]
     use super::lazy::PyLazyForest;
     #[pymodule_export]
-    use super::leaf_rows::{list_rows_of_leaves, predict_leaf_quantiles, rank_in_leaves};
+    use super::leaf_rows::{count_rows_in_leaves, list_rows_of_leaves, predict_leaf_quantiles, rank_in_leaves};
     #[pymodule_export]
     use super::neighbours::share_leaves;
     #[pymodule_export]

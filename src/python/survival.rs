@@ -9,6 +9,7 @@ use super::array::{Array2, table};
 use super::leaf_rows::StoredLeafRows;
 use super::run::run;
 use crate::forest::curves::{Curve, RankedEvents, leaf_curves};
+use crate::forest::quantiles::QueryLeaves;
 use crate::num::{Concordance, concordance};
 
 /// "hazard", "survival", or the number of a cause.
@@ -71,7 +72,7 @@ pub fn predict_leaf_curves<'py>(
     let n_steps = ids.len().saturating_add(leaves.shape()[0].saturating_mul(at.len().max(events.len())));
     let found = leaf_rows.ask(py, (n_threads, n_steps), |rows, targets, runtime| {
         let outcomes = RankedEvents { times: targets.values, events };
-        leaf_curves(rows, outcomes, (ids, counts), at, curve, runtime)
+        leaf_curves(rows, outcomes, QueryLeaves { ids, counts }, at, curve, runtime)
     })?;
     table(py, found, at.len())
 }

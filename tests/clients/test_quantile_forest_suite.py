@@ -16,11 +16,9 @@ LISTED = {
         "test_sample_weight_stored_on_fit[*]",  # sample_weight_
         "test_sample_weight_unsampled_indices[*]",
     ],
-    # `proximity` counts shared leaves.
-    "asks for proximity_counts": [
+    "asks scikit-learn which rows our seeds draw": [
         "test_proximity_counts[*]",
         "test_proximity_counts_oob[*]",
-        "test_sample_weight_proximity_counts[*]",
     ],
     "compares with scikit-learn's forest of the same seed": ["test_predict_quantiles[False-*]"],
     "gives the scorer quantiles": ["test_monotonic_constraints[1-*]"],

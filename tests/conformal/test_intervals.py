@@ -38,10 +38,17 @@ ALL = [
 
 def bounds(places, residuals, level):
     """Return the order statistics of the paper, of all places sorted."""
-    n = len(residuals)
+    n, residuals = len(residuals), np.abs(residuals)
     upper = int(np.ceil(round(level * (n + 1), 9)))
     lower = n + 1 - upper
     return np.sort(places - residuals)[lower - 1], np.sort(places + residuals)[upper - 1]
+
+
+def shortest_width(places, residuals, level):
+    """Return the least distance of two places of which the ranks differ by enough."""
+    ends = np.sort(places + residuals)
+    gap = int(np.ceil(round(level * (len(ends) + 1), 9)))
+    return min(ends[last] - ends[last - gap] for last in range(gap, len(ends)))
 
 
 def test_jackknife_after_bootstrap():
@@ -50,18 +57,21 @@ def test_jackknife_after_bootstrap():
     y, intervals = model.predict_interval(X[QUERY])
     np.testing.assert_array_equal(y, forest.predict(X[QUERY]))
     assert intervals.shape == (30, 2, 3)
+    shortest = model.predict_interval(X[QUERY], minimize_interval_width=True)[1]
     unseen = [
         [row not in rows for rows in map(set, forest.estimators_samples_)] for row in range(120)
     ]
     of_train = np.column_stack([tree.predict(X[TRAIN]) for tree in forest.estimators_])
     of_query = np.column_stack([tree.predict(X[QUERY]) for tree in forest.estimators_])
-    residuals = np.array([abs(Y[row] - of_train[row][unseen[row]].mean()) for row in range(120)])
+    residuals = np.array([Y[row] - of_train[row][unseen[row]].mean() for row in range(120)])
     np.testing.assert_allclose(model.residuals_, residuals, rtol=1e-9)
     for row in range(30):
         places = np.array([of_query[row][unseen[train]].mean() for train in range(120)])
         for number, level in enumerate(LEVELS):
             expected = bounds(places, residuals, level)
             np.testing.assert_allclose(intervals[row, :, number], expected, rtol=1e-9)
+            width = np.diff(shortest[row, :, number])
+            assert width == pytest.approx(shortest_width(places, residuals, level))
 
 
 def test_cross_conformal():
@@ -72,12 +82,15 @@ def test_cross_conformal():
     residuals, places = np.empty(120), np.empty((30, 120))
     for train, test in KFold(4).split(X[TRAIN]):
         forest = clone(FOREST).fit(X[train], Y[train])
-        residuals[test] = np.abs(Y[test] - forest.predict(X[test]))
+        residuals[test] = Y[test] - forest.predict(X[test])
         places[:, test] = forest.predict(X[QUERY])[:, None]
+    shortest = model.predict_interval(X[QUERY], minimize_interval_width=True)[1]
     for row in range(30):
         for number, level in enumerate(LEVELS):
             expected = bounds(places[row], residuals, level)
             np.testing.assert_allclose(intervals[row, :, number], expected, rtol=1e-12)
+            width = np.diff(shortest[row, :, number])
+            assert width == pytest.approx(shortest_width(places[row], residuals, level))
 
 
 def test_conformalized_quantiles():
@@ -85,6 +98,7 @@ def test_conformalized_quantiles():
     forest = model.estimator_
     y, intervals = model.predict_interval(X[QUERY])
     np.testing.assert_array_equal(y, forest.predict(X[QUERY], 0.5))
+    shortest = model.predict_interval(X[QUERY], minimize_interval_width=True)[1]
     for number, level in enumerate(LEVELS):
         quantiles = [(1 - level) / 2, (1 + level) / 2]
         low, high = forest.predict(X[TRAIN], quantiles, oob_score=True).T
@@ -92,12 +106,24 @@ def test_conformalized_quantiles():
         move = scores[int(np.ceil(round(level * 121, 9))) - 1]
         expected = forest.predict(X[QUERY], quantiles) + np.array([-move, move])
         np.testing.assert_allclose(intervals[:, :, number], expected, rtol=1e-12)
+        # All pairs of moves beyond which there are not more of 121 targets than may be.
+        below, above = np.sort(low - Y[TRAIN]), np.sort(Y[TRAIN] - high)
+        most = 121 - int(np.ceil(round(level * 121, 9)))
+        pairs = [
+            (below[i], above[j])
+            for i in range(120)
+            for j in range(120)
+            if (120 - i) + (120 - j) <= most
+        ]
+        down, up = min(pairs, key=sum)
+        found = np.abs(shortest[:, :, number] - forest.predict(X[QUERY], quantiles))
+        np.testing.assert_allclose(found.sum(axis=1), np.full(30, abs(down) + abs(up)), rtol=1e-9)
 
 
 @pytest.mark.parametrize("model", ALL, ids=lambda model: type(model).__name__)
 def test_intervals_cover(model):
     """On average over splits as often as they say, with a margin of five deviations."""
-    covered = []
+    covered, widths = [], []
     for seed in range(8):
         data, target = make_friedman1(500, noise=2.0, random_state=seed)
         train, query = slice(0, 250), slice(250, 500)
@@ -108,7 +134,13 @@ def test_intervals_cover(model):
         covered.append(inside.mean(axis=0))
         assert np.all(intervals[:, 0, 1] <= intervals[:, 0, 0])
         assert np.all(intervals[:, 1, 1] >= intervals[:, 1, 0])
-    assert np.mean(covered, axis=0) == pytest.approx([0.8, 0.9], abs=0.06)
+        _, shortest = own.predict_interval(data[query], minimize_interval_width=True)
+        inside = (shortest[:, 0] <= target[query, None]) & (target[query, None] <= shortest[:, 1])
+        covered.append(inside.mean(axis=0))
+        widths.append([(own[:, 1] - own[:, 0]).mean() for own in (shortest, intervals)])
+    assert np.mean(covered[::2], axis=0) == pytest.approx([0.8, 0.9], abs=0.06)
+    assert np.mean(covered[1::2], axis=0) == pytest.approx([0.8, 0.9], abs=0.06)
+    assert np.less(*np.mean(widths, axis=0))
 
 
 @pytest.mark.parametrize("model", ALL, ids=lambda model: type(model).__name__)
@@ -145,7 +177,7 @@ def test_groups_stay_together():
     trees = jackknife.estimator_.estimators_
     for row in range(120):
         own = trees[groups[row] % 5].predict(X[row : row + 1])
-        assert jackknife.residuals_[row] == pytest.approx(abs(Y[row] - own[0]))
+        assert jackknife.residuals_[row] == pytest.approx(Y[row] - own[0])
 
 
 def test_weights_reach_the_forests():
@@ -202,6 +234,17 @@ def test_samples_that_all_trees_have_seen():
     quantiles.set_params(confidence_level=0.6)
     with pytest.raises(ValueError, match="fit again"):
         quantiles.predict_interval(X[QUERY])
+
+
+def test_the_shortest_intervals_need_a_sample_on_each_side():
+    model = CrossConformalRegressor(FOREST, confidence_level=0.99).fit_conformalize(
+        X[:100], Y[:100]
+    )
+    assert model.predict_interval(X[QUERY])[1].shape == (30, 2, 1)
+    with pytest.raises(ValueError, match=r"needs at least 199 samples.*with 100 the level is"):
+        model.predict_interval(X[QUERY], minimize_interval_width=True)
+    with pytest.raises(TypeError, match=r"minimize_interval_width must be a bool. Got 'yes'"):
+        model.predict_interval(X[QUERY], minimize_interval_width="yes")
 
 
 def expected_to_fail(model):

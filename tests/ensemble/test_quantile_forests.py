@@ -224,6 +224,50 @@ def test_out_of_bag():
     assert not np.isnan(values).all()
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_proximity_counts(weighted, tmp_path):
+    X, y = make_data()
+    weights = np.arange(120) % 3 if weighted else None
+    forest = RandomForestQuantileRegressor(60, min_samples_leaf=4, random_state=0)
+    fit(forest, X, y, sample_weight=weights)
+    leaves, bags = forest.apply(X), forest.estimators_samples_
+    times = np.array([np.bincount(rows, minlength=120) for rows in bags])
+    if weighted:
+        times[:, weights == 0] = 0
+
+    def count(row, trees):
+        shared = leaves[row, trees] == leaves[:, trees]
+        return (times[trees] * shared.T).sum(axis=0)
+
+    expected = [count(row, np.ones(60, dtype=bool)) for row in range(120)]
+    found = forest.proximity_counts(X)
+    for own, counts in zip(found, expected, strict=True):
+        order = sorted(np.flatnonzero(counts), key=lambda row: (-counts[row], row))
+        assert own == [(row, counts[row]) for row in order]
+    assert forest.proximity_counts(X, 3) == [own[:3] for own in found]
+    by_row = forest.proximity_counts(X, return_sorted=False)
+    assert by_row == [sorted(own) for own in found]
+    out_of_bag = forest.proximity_counts(X, oob_score=True)
+    for row, own in enumerate(out_of_bag):
+        unseen = np.array([row not in rows for rows in bags])
+        counts = count(row, unseen)
+        assert dict(own) == {other: counts[other] for other in np.flatnonzero(counts)}
+    some = forest.proximity_counts(X[[7, 3]], oob_score=True, indices=[7, -1])
+    assert some == [out_of_bag[7], found[3]]
+    forest.save(tmp_path / "forest")
+    assert spinney.load(tmp_path / "forest").set_params(n_jobs=2).proximity_counts(X) == found
+
+
+def test_illegal_arguments_of_proximity_counts_are_named():
+    X, y = make_data()
+    forest = RandomForestQuantileRegressor(3, random_state=0).fit(X, y)
+    for most in (0, 1.5):
+        with pytest.raises(ValueError, match="The 'max_proximities' parameter of proximity_counts"):
+            forest.proximity_counts(X, most)
+    with pytest.raises(TypeError, match=r"return_sorted must be a bool. Got 1 instead"):
+        forest.proximity_counts(X, return_sorted=1)
+
+
 @pytest.mark.parametrize("kind", ["rank", "weak", "strict", "mean"])
 def test_ranks(kind):
     X, y = make_data()

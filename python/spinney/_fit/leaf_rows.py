@@ -42,6 +42,8 @@ class LeafRows(NamedTuple):
     """Of shape (n_outputs, n_samples): the targets of each output, ascending."""
     ranks: NDArray[np.uint32]
     """Of shape (n_outputs - 1, n_samples): the ranks in the other outputs, by rank."""
+    order: NDArray[np.uint32]
+    """By rank, the place of the row in the training data."""
 
     def of_tree(self, tree: int) -> LeafRows:
         """Return the rows of one tree, without copies."""
@@ -74,6 +76,7 @@ class LeafRows(NamedTuple):
             (self.weights, 1, {np.uint64}),
             (self.values, 2, {np.float64}),
             (self.ranks, 2, {np.uint32}),
+            (self.order, 1, {np.uint32}),
         ]
         return all(
             (array is None and number in (3, 6))
@@ -110,7 +113,7 @@ def list_leaf_rows(
     n_threads : int
     """
     n_samples, n_trees = y.shape[0], len(forest)
-    order = np.argsort(y[:, 0], kind="stable")
+    order = np.argsort(y[:, 0], kind="stable").astype(np.uint32)
     parts, weights = [], None
     step = max(n_threads, _LEAVES_AT_ONCE // n_samples)
     for start in range(0, n_trees, step):
@@ -121,7 +124,7 @@ def list_leaf_rows(
             some.apply(X, n_threads),
             (some.node_counts.astype(np.int64), np.array(seeds, dtype=np.uint64)),
             draws,
-            order.astype(np.uint32),
+            order,
             limit,
             n_threads,
         )
@@ -149,6 +152,7 @@ def list_leaf_rows(
         weights,
         values,
         ranks,
+        order,
     )
 
 

@@ -46,7 +46,7 @@ class CrossConformalRegressor(ConformalRegressor):
     estimators_ : list of forest regressor
         The forests without each fold.
     residuals_ : ndarray of shape (n_samples,)
-        The absolute residuals of the training samples.
+        Targets less predictions, of the training samples.
     n_features_in_ : int
         Number of features.
 
@@ -111,7 +111,7 @@ class CrossConformalRegressor(ConformalRegressor):
         self._check_one_output(whole)
         targets = np.asarray(y, dtype=np.float64).ravel()
         folds = Folds(forest, self.cv, X, targets, sample_weight, groups)
-        residuals = np.abs(targets - folds.predict_left_out(X, predict_means))
+        residuals = targets - folds.predict_left_out(X, predict_means)
         self._check_levels(residuals.shape[0])
         self.estimator_, self.estimators_ = whole, folds.forests
         self.residuals_, self._folds = residuals, folds.of_sample.astype(np.uint32)
@@ -134,11 +134,11 @@ class CrossConformalRegressor(ConformalRegressor):
         return predict_means(self.estimator_, X)
 
     def _bound(
-        self, X: Any, levels: list[float]
+        self, X: Any, levels: list[float], shortest: bool
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         means = np.stack([predict_means(forest, X) for forest in self.estimators_], axis=1)
         n_threads = self.estimator_._count_threads()
-        return self._bound_by_residuals(means, self._folds, levels, n_threads)
+        return self._bound_by_residuals(means, self._folds, levels, shortest, n_threads)
 
 
 class CrossConformalClassifier(ConformalClassifier):

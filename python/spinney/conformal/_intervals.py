@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from spinney._common.checks import is_bool
 from spinney._common.sklearn_base import RegressorMixin
 from spinney._spinney import bound_intervals
 from spinney.conformal._levels import Conformal, find_rank
@@ -27,7 +28,7 @@ class ConformalRegressor(RegressorMixin, Conformal):
 
     @abstractmethod
     def _bound(
-        self, X: Any, levels: list[float]
+        self, X: Any, levels: list[float], shortest: bool
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the lower and the upper bounds, of shape (n_samples, n_levels)."""
 
@@ -36,6 +37,7 @@ class ConformalRegressor(RegressorMixin, Conformal):
         predictions: NDArray[np.float64],
         unseen: NDArray[Any],
         levels: list[float],
+        shortest: bool,
         n_threads: int,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the bounds by predictions of models that have not seen the residuals' samples.
@@ -47,6 +49,8 @@ class ConformalRegressor(RegressorMixin, Conformal):
             The model that has not seen the sample of each residual; or 1 for the models that have
             not seen it, whose mean is taken.
         levels : list of float
+        shortest : bool
+            Whether intervals are the shortest ones.
         n_threads : int
 
         Returns
@@ -54,20 +58,26 @@ class ConformalRegressor(RegressorMixin, Conformal):
         lower, upper : ndarray of shape (n_samples, n_levels)
         """
         n = self.residuals_.shape[0]
-        self._check_levels(n)
+        self._check_levels(n, 2 if shortest else 1)
         ranks = [find_rank(level, n) - 1 for level in levels]
         predictions = np.ascontiguousarray(predictions)
-        bounds = bound_intervals(predictions, unseen, self.residuals_, ranks, n_threads)
+        bounds = bound_intervals(predictions, unseen, self.residuals_, ranks, shortest, n_threads)
         lower, upper = np.split(bounds, 2, axis=1)
         return lower, upper
 
-    def predict_interval(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def predict_interval(
+        self, X: Any, minimize_interval_width: bool = False
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Predict the target of each sample, and intervals that cover it.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The samples.
+        minimize_interval_width : bool, default=False
+            Whether to take the shortest interval of its level, which may have more of the targets
+            beyond one of its bounds than beyond the other. Good for targets whose spread is
+            one-sided. Bounds that are chosen so cover a little less often.
 
         Returns
         -------
@@ -77,7 +87,10 @@ class ConformalRegressor(RegressorMixin, Conformal):
             The lower and the upper bounds, for each level of `confidence_level`.
         """
         check_is_fitted(self)
-        lower, upper = self._bound(X, self._read_levels())
+        shortest = minimize_interval_width
+        if not is_bool(shortest):
+            raise TypeError(f"minimize_interval_width must be a bool. Got {shortest!r} instead.")
+        lower, upper = self._bound(X, self._read_levels(), bool(shortest))
         return self.predict(X), np.stack([lower, upper], axis=1)
 
 

@@ -41,7 +41,7 @@ class JackknifeAfterBootstrapRegressor(ConformalRegressor):
     estimator_ : forest regressor
         The fitted forest.
     residuals_ : ndarray of shape (n_samples_out_of_bag,)
-        The absolute residuals of the training samples that some tree has not seen.
+        Targets less predictions, of the training samples that some tree has not seen.
     n_features_in_ : int
         Number of features.
 
@@ -107,7 +107,7 @@ class JackknifeAfterBootstrapRegressor(ConformalRegressor):
         forest.fit(X, y, sample_weight=sample_weight, samples=samples)
         self._check_one_output(forest)
         unseen, means = predict_unseen(forest, X)
-        residuals = np.abs(np.asarray(y, dtype=np.float64).ravel() - means[:, 0])
+        residuals = np.asarray(y, dtype=np.float64).ravel() - means[:, 0]
         is_known = ~np.isnan(residuals)
         self._check_levels(int(np.count_nonzero(is_known)))
         self.estimator_, self._unseen = forest, np.ascontiguousarray(unseen[is_known])
@@ -131,12 +131,12 @@ class JackknifeAfterBootstrapRegressor(ConformalRegressor):
         return predict_means(self.estimator_, X)
 
     def _bound(
-        self, X: Any, levels: list[float]
+        self, X: Any, levels: list[float], shortest: bool
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         forest = self.estimator_
         rows, n_threads = forest._validate_X_predict(X), forest._count_threads()
         values = forest.forest_.predict_trees(rows, n_threads)[:, :, 0]
-        return self._bound_by_residuals(values, self._unseen, levels, n_threads)
+        return self._bound_by_residuals(values, self._unseen, levels, shortest, n_threads)
 
 
 class JackknifeAfterBootstrapClassifier(ConformalClassifier):

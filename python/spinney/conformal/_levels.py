@@ -74,15 +74,18 @@ class Conformal(BaseEstimator):
                 f"{self._predicts} are of one output. Got {forest.n_outputs_} of them."
             )
 
-    def _check_levels(self, n_scores: int) -> None:
-        """Raise ValueError for levels of which so few scores say nothing."""
+    def _check_levels(self, n_scores: int, n_sides: int = 1) -> None:
+        """Raise ValueError for levels of which so few scores say nothing.
+
+        `n_sides` is the number of sides on which a score at least must be outside.
+        """
         for level in self._read_levels():
-            if find_rank(level, n_scores) > n_scores:
-                most = n_scores / (n_scores + 1)
+            if find_rank(level, n_scores) > n_scores + 1 - n_sides:
+                most = (n_scores + 1 - n_sides) / (n_scores + 1)
                 raise ValueError(
-                    f"confidence_level={level} needs at least {math.ceil(level / (1 - level))} "
-                    f"samples out of bag or of folds; with {n_scores} the level is at most "
-                    f"{most:.4g}."
+                    f"confidence_level={level} needs at least "
+                    f"{math.ceil(n_sides / (1 - level) - 1 - 1e-9)} samples out of bag or of "
+                    f"folds; with {n_scores} the level is at most {most:.4g}."
                 )
 
 

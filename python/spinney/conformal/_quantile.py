@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from spinney._fit.params import store_parameters
 from spinney.conformal._intervals import ConformalRegressor, find_quantile
+from spinney.conformal._levels import find_rank
 from spinney.ensemble import RandomForestQuantileRegressor
 from spinney.ensemble._quantile_base import QuantileForestRegressor
 
@@ -36,8 +37,9 @@ class ConformalizedQuantileRegressor(ConformalRegressor):
     ----------
     estimator_ : quantile forest
         The fitted forest.
-    conformity_scores_ : ndarray of shape (n_samples_out_of_bag, n_levels)
-        How far the training targets are outside of the quantiles for each level; negative inside.
+    conformity_scores_ : ndarray of shape (n_samples_out_of_bag, 2, n_levels)
+        How far the training targets are below the lower quantile of each level, and how far above
+        the upper one; negative inside.
     n_features_in_ : int
         Number of features.
 
@@ -102,8 +104,8 @@ class ConformalizedQuantileRegressor(ConformalRegressor):
         targets = np.asarray(y, dtype=np.float64).reshape(-1, 1)
         bounds = forest.predict(X, _list_quantiles(levels), oob_score=True)
         lower, upper = bounds[:, : len(levels)], bounds[:, len(levels) :]
-        scores = np.maximum(lower - targets, targets - upper)
-        scores = scores[~np.isnan(scores).any(axis=1)]
+        scores = np.stack([lower - targets, targets - upper], axis=1)
+        scores = scores[~np.isnan(scores).any(axis=(1, 2))]
         self._check_levels(scores.shape[0])
         self.estimator_, self.conformity_scores_ = forest, scores
         self.n_features_in_ = forest.n_features_in_
@@ -127,7 +129,7 @@ class ConformalizedQuantileRegressor(ConformalRegressor):
         return median
 
     def _bound(
-        self, X: Any, levels: list[float]
+        self, X: Any, levels: list[float], shortest: bool
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         if levels != self._levels:
             raise ValueError(
@@ -135,13 +137,12 @@ class ConformalizedQuantileRegressor(ConformalRegressor):
                 "again."
             )
         bounds = self.estimator_.predict(X, _list_quantiles(levels))
-        moves = np.array(
-            [
-                find_quantile(scores, level)
-                for scores, level in zip(self.conformity_scores_.T, levels, strict=True)
-            ]
-        )
-        lower, upper = bounds[:, : len(levels)] - moves, bounds[:, len(levels) :] + moves
+        per_level = np.moveaxis(self.conformity_scores_, 2, 0)
+        find_moves = _find_shortest_moves if shortest else _find_equal_moves
+        self._check_levels(self.conformity_scores_.shape[0], 2 if shortest else 1)
+        moves = [find_moves(own, level) for own, level in zip(per_level, levels, strict=True)]
+        down, up = np.array(moves).T
+        lower, upper = bounds[:, : len(levels)] - down, bounds[:, len(levels) :] + up
         # Bounds that are moved inwards past each other meet in the middle.
         middle = (lower + upper) / 2.0
         return np.minimum(lower, middle), np.maximum(upper, middle)
@@ -150,3 +151,21 @@ class ConformalizedQuantileRegressor(ConformalRegressor):
 def _list_quantiles(levels: list[float]) -> list[float]:
     """Return the lower quantiles of all levels, and then the upper ones."""
     return [(1 - level) / 2 for level in levels] + [(1 + level) / 2 for level in levels]
+
+
+def _find_equal_moves(scores: NDArray[np.float64], level: float) -> tuple[float, float]:
+    """Return by how much bounds must be moved outwards, both as far."""
+    move = find_quantile(scores.max(axis=1), level)
+    return move, move
+
+
+def _find_shortest_moves(scores: NDArray[np.float64], level: float) -> tuple[float, float]:
+    """Return by how much each bound must be moved outwards so that intervals are the shortest."""
+    n = scores.shape[0]
+    # So many of n + 1 targets may be outside, one at least on each side.
+    n_outside = n + 1 - find_rank(level, n)
+    below, above = np.sort(scores, axis=0).T
+    n_below = np.arange(1, n_outside)
+    downs, ups = below[n - n_below], above[n - n_outside + n_below]
+    best = int(np.argmin(downs + ups))
+    return float(downs[best]), float(ups[best])

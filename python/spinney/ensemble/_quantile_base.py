@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from numbers import Integral, Real
 from typing import Any, NoReturn
 
@@ -10,12 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from spinney._common.checks import is_bool
+from spinney._common.checks import check_int, is_bool
 from spinney._data.arrays import to_rows
 from spinney._fit.draws import Draws
 from spinney._fit.leaf_rows import LeafRows, list_leaf_rows
 from spinney._fit.target import EncodedTarget
-from spinney._spinney import Forest, predict_leaf_quantiles, rank_in_leaves
+from spinney._spinney import (
+    Forest,
+    count_rows_in_leaves,
+    predict_leaf_quantiles,
+    rank_in_leaves,
+)
 from spinney.ensemble._forest import ForestRegressor
 
 _INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
@@ -191,6 +197,56 @@ class QuantileForestRegressor(ForestRegressor):
         leaves, counts = self._find_leaves(rows, n_threads, oob_score, indices, duplicates)
         ranks = rank_in_leaves(self._leaf_rows, leaves, counts, targets, (kind, *how), n_threads)
         return ranks[:, 0] if self.n_outputs_ == 1 else ranks
+
+    def proximity_counts(
+        self,
+        X: Any,
+        max_proximities: int | None = None,
+        return_sorted: bool = True,
+        oob_score: bool = False,
+        indices: Any = None,
+        duplicates: Any = None,
+    ) -> list[list[tuple[int, int]]]:
+        """Count how often training samples lie in the leaves that samples reach.
+
+        Unlike :meth:`proximity`, this needs no training samples, and counts a sample in a tree as
+        often as the tree has drawn it.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples. Sparse formats other than CSR are converted to it.
+        max_proximities : int, default=None
+            How many training samples to return for each sample: those of the largest counts, and of
+            equal counts the first ones. None means all.
+        return_sorted : bool, default=True
+            Whether the largest counts come first. False: in the order of the training samples.
+        oob_score : bool, default=False
+        indices : array-like of int, default=None
+        duplicates : list of list of int, default=None
+            As in `predict`.
+
+        Returns
+        -------
+        counts : list of list of tuple
+            For each sample, the rows of the training data that are in its leaves, each with its
+            count. Sample weights are not counted, but samples of weight 0 are in no leaf.
+        """
+        check_is_fitted(self)
+        if max_proximities is not None:
+            check_int("proximity_counts", "max_proximities", max_proximities, 1)
+        if not is_bool(return_sorted):
+            raise TypeError(f"return_sorted must be a bool. Got {return_sorted!r} instead.")
+        n_threads = self._count_threads()
+        rows = self._validate_X_predict(X)
+        leaves, counts = self._find_leaves(rows, n_threads, oob_score, indices, duplicates)
+        unweighted = self._leaf_rows._replace(weights=None)
+        starts, found, times = count_rows_in_leaves(
+            unweighted, leaves, counts, max_proximities, n_threads
+        )
+        pairs = list(zip(found.tolist(), times.tolist(), strict=True))
+        lists = [pairs[start:end] for start, end in pairwise(starts.tolist())]
+        return lists if return_sorted else [sorted(own) for own in lists]
 
     def _read_pooling(self, weighted: Any, leaves: Any, first: Any) -> tuple[bool, bool]:
         """Return whether leaves weigh the same, and whether each is asked alone."""
