@@ -144,10 +144,20 @@ test-oldest: $(VENVS)/oldest.stamp ## Run the tests of scikit-learn's interface 
 	@$(VENVS)/oldest/bin/python -c '$(INSTALLED)'
 	$(VENVS)/oldest/bin/pytest -m oldest $(PYTEST_ARGS)
 
+SURVIVAL_TESTS := $(VENVS)/scikit-survival
 # Packages that take trees and forests of scikit-learn, with ours in their place.
-test-clients: $(VENVS)/clients.stamp ## Run the tests with shap, dtreeviz, skops, mlflow and others
+test-clients: $(VENVS)/clients.stamp $(SURVIVAL_TESTS).stamp ## Run the tests with shap, dtreeviz, skops, mlflow and others
 	@$(VENVS)/clients/bin/python -c '$(INSTALLED)'
-	$(VENVS)/clients/bin/pytest tests/clients $(PYTEST_FLAGS)
+	SCIKIT_SURVIVAL_TESTS=$(SURVIVAL_TESTS)/tests $(VENVS)/clients/bin/pytest tests/clients $(PYTEST_FLAGS)
+
+# The tests of scikit-survival are in its source distribution, not in its wheel.
+SURVIVAL_VERSION := import importlib.metadata as m; print(m.version("scikit-survival"))
+$(SURVIVAL_TESTS).stamp: $(VENVS)/clients.stamp
+	rm -rf $(SURVIVAL_TESTS)
+	$(VENVS)/clients/bin/pip download --quiet --no-deps --no-binary scikit-survival --dest $(SURVIVAL_TESTS) \
+	  "scikit-survival==$$($(VENVS)/clients/bin/python -c '$(SURVIVAL_VERSION)')"
+	tar --extract --gzip --strip-components 1 --directory $(SURVIVAL_TESTS) --file $(SURVIVAL_TESTS)/*.tar.gz
+	touch $@
 
 # Dask and Ray start processes of their own: one test at a time.
 test-clusters: $(VENVS)/clusters.stamp ## Run the tests of forests that Dask and Ray grow

@@ -6,7 +6,8 @@ use std::sync::{Arc, OnceLock};
 
 use numpy::ndarray::ArrayView1;
 use numpy::{
-    Element as NumpyElement, IntoPyArray, PyArray1, PyArray3, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray3,
+    Element as NumpyElement, IntoPyArray, PyArray1, PyArray3, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2,
+    PyReadonlyArray3,
 };
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
@@ -203,6 +204,13 @@ impl PyTree {
             Ok(Tree::with_categories(n_features, n_classes, nodes, n_categories, sets)?)
         })?;
         Ok(Self::new(tree, 1.0))
+    }
+
+    /// Return a tree of the same splits, whose nodes predict numbers of shape (node_count, n_outputs).
+    fn with_values(&self, value: PyReadonlyArray2<'_, f64>) -> PyResult<Self> {
+        let value = value.as_array();
+        let tree = self.tree()?.with_numbers(value.iter().copied().collect(), value.ncols());
+        Ok(Self::new(tree?, 1.0))
     }
 
     /// A pickle carries the sections of a file of a forest of this tree.

@@ -220,6 +220,13 @@ impl Tree {
         Ok(Self { n_features, n_classes, max_depth, n_leaves, nodes, n_categories, sets, clusters, ways })
     }
 
+    /// A tree of the same splits, whose nodes predict other numbers: row-major `(node_count, n_outputs)`.
+    pub fn with_numbers(&self, value: Vec<f64>, n_outputs: usize) -> Result<Self> {
+        let nodes = NodeArrays { value, ..self.nodes.clone() };
+        let (n_categories, sets) = (Arc::clone(&self.n_categories), self.sets.clone());
+        Self::with_categories(self.n_features, vec![1; n_outputs], nodes, n_categories, sets)
+    }
+
     /// Number of features of the training data.
     pub fn n_features(&self) -> usize {
         self.n_features

@@ -36,6 +36,18 @@ if package == "imblearn":
     import imblearn.ensemble
 
     replaced = [(imblearn.ensemble, ["BalancedRandomForestClassifier"])]
+if package == "sksurv":
+    import sksurv.ensemble
+    import sksurv.tree
+
+    import spinney.survival
+
+    for module, name in (
+        (sksurv.tree, "SurvivalTree"),
+        (sksurv.ensemble, "RandomSurvivalForest"),
+        (sksurv.ensemble, "ExtraSurvivalTrees"),
+    ):
+        setattr(module, name, getattr(spinney.survival, name))
 if package == "quantile_forest":
     import quantile_forest
 

@@ -10,8 +10,11 @@ from fnmatch import fnmatchcase
 from conftest import REPOSITORY
 
 
-def run_redirected(module, folder):
-    """Return the outcome and the error of each test of a module of another package."""
+def run_redirected(module, folder, package=None):
+    """Return the outcome and the error of each test of a module of another package.
+
+    `module` is the path of a file if the tests are not in the package.
+    """
     settings = folder / "pytest.ini"
     settings.write_text("[pytest]\n")
     outcomes = folder / "outcomes.json"
@@ -27,10 +30,10 @@ def run_redirected(module, folder):
         folder,
     ]
     # The package that is tested here is the one that is tested there.
-    package = module.partition(".")[0]
+    package = package or module.partition(".")[0]
     paths = [str(REPOSITORY / "tests" / "helpers"), *filter(None, [os.environ.get("PYTHONPATH")])]
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", *map(str, options), "--pyargs", module],
+        [sys.executable, "-m", "pytest", *map(str, options), "--pyargs", str(module)],
         env=os.environ
         | {
             "PYTHONPATH": os.pathsep.join(paths),

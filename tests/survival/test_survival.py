@@ -15,6 +15,7 @@ from sklearn.model_selection import cross_val_score
 
 import spinney
 from spinney import Dataset, grow_with
+from spinney.inspection import partial_dependence
 from spinney.survival import (
     ExtraSurvivalTrees,
     LazySurvivalForest,
@@ -415,12 +416,99 @@ def test_what_matters_is_found():
     np.testing.assert_allclose(
         values.sum(axis=1) + forest.expected_value_, forest.predict(X[:9]), rtol=1e-9
     )
-    from spinney.inspection import partial_dependence
-
     found = partial_dependence(forest, X, [0], grid_resolution=5)
     # The larger the feature, the later the event.
     assert found["average"][0, 0] > found["average"][0, -1]
     assert forest.predict_standard_error(X[:5]).shape == (5,)
+
+
+def find_shares(tree, node, row, known):
+    """Return the leaves that a row reaches, with the shares of the training weight that go there.
+
+    Of the features of the row those in `known` are known.
+    """
+    if tree.children_left[node] < 0:
+        return {node: 1.0}
+    children = [tree.children_left[node], tree.children_right[node]]
+    feature = tree.feature[node]
+    if feature in known:
+        shares = [float(row[feature] <= tree.threshold[node])]
+        shares.append(1 - shares[0])
+    else:
+        weights = tree.weighted_n_node_samples[children]
+        shares = weights / weights.sum()
+    found = {}
+    for child, share in zip(children, shares, strict=True):
+        for leaf, of_leaf in find_shares(tree, child, row, known).items():
+            found[leaf] = found.get(leaf, 0.0) + share * of_leaf
+    return found
+
+
+@pytest.mark.parametrize("model", [SurvivalTree, *FORESTS])
+def test_partial_dependence_at_times(model):
+    own = model(max_depth=4, random_state=0)
+    if model is not SurvivalTree:
+        own.set_params(n_estimators=4)
+    own.fit(X, Y, sample_weight=np.arange(len(X)) % 3)
+    at = [0.5, 1.25, 3.0]
+    found = partial_dependence(own, X[:40], [0, 3], grid_resolution=4, kind="both", times=at)
+    assert found["average"].shape == (3, 4, 4)
+    assert found["individual"].shape == (3, 40, 4, 4)
+    trees = [own] if model is SurvivalTree else own.estimators_
+    for i, j in np.ndindex(4, 4):
+        rows = X[:40].copy()
+        rows[:, [0, 3]] = found["grid_values"][0][i], found["grid_values"][1][j]
+        curves = own.predict_survival_function(rows, return_array=True, times=at)
+        np.testing.assert_allclose(found["individual"][:, :, i, j].T, curves, atol=1e-12)
+        expected = np.zeros(3)
+        for tree in trees:
+            leaves = tree.apply(X)
+            for leaf, share in find_shares(tree.tree_, 0, rows[0], {0, 3}).items():
+                inside = X[np.flatnonzero(leaves == leaf)[:1]]
+                # Some training row is in each leaf.
+                of_leaf = tree.predict_survival_function(inside, return_array=True, times=at)
+                expected += share * of_leaf[0] / len(trees)
+        np.testing.assert_allclose(found["average"][:, i, j], expected, atol=1e-12)
+
+
+def test_times_of_partial_dependence_are_checked():
+    forest = RandomSurvivalForest(2, random_state=0).fit(X, Y)
+    with pytest.raises(ValueError, match=r"times must be finite numbers, ascending. Got \[2, 1\]"):
+        partial_dependence(forest, X, [0], times=[2, 1])
+    others = spinney.RandomForestRegressor(2, random_state=0).fit(X, TIMES)
+    with pytest.raises(ValueError, match="'times' parameter of partial_dependence must be None"):
+        partial_dependence(others, X, [0], times=[1])
+
+
+def test_pictures_of_trees_have_curves():
+    pytest.importorskip("matplotlib").use("Agg")
+    from matplotlib.collections import LineCollection
+
+    tree = RandomSurvivalForest(1, max_depth=2, random_state=0).fit(X, Y).estimators_[0]
+    boxes = spinney.plot_tree(tree)
+    leaves = np.flatnonzero(tree.tree_.children_left < 0)
+    assert len(boxes) == tree.tree_.node_count
+    drawn = [
+        lines.get_segments()
+        for lines in boxes[0].axes.collections
+        if isinstance(lines, LineCollection) and len(lines.get_segments()) == 2
+    ]
+    assert len(drawn) == len(leaves)
+    samples = tree.apply(X)
+    for leaf, (_, curve) in zip(leaves, drawn, strict=True):
+        inside = X[np.flatnonzero(samples == leaf)[:1]]
+        survival = tree.predict_survival_function(inside, return_array=True)[0]
+        box = boxes[leaf].get_bbox()
+        assert curve[:, 0].min() > box.x0
+        assert curve[:, 0].max() < box.x1
+        assert curve[:, 1].min() > box.y0
+        assert curve[:, 1].max() < box.y1
+        # The last value, in the height of the curve: y grows downwards.
+        height = np.ptp(curve[:, 1]) / (1 - survival[-1])
+        assert height == pytest.approx(27)
+    import matplotlib.pyplot as plt
+
+    plt.close("all")
 
 
 def test_importances_of_a_tree_are_sums_of_statistics():

@@ -14,7 +14,7 @@ class PartialDependence:
     """Mixin of the estimators that have trees."""
 
     def _average_over_others(
-        self, features: Any, points: NDArray[np.float64]
+        self, features: Any, points: NDArray[np.float64], forest: Forest | None = None
     ) -> NDArray[np.float64]:
         """Return the means at points where only some features are known.
 
@@ -22,12 +22,15 @@ class PartialDependence:
         ----------
         features : array-like of int of shape (n_known,)
         points : ndarray of shape (n_known, n_points)
+        forest : Forest, default=None
+            Whose means; None means the estimator's own.
 
         Returns
         -------
         means : ndarray of shape (n_points, n_values)
         """
-        forest: Forest = self._get_forest()  # type: ignore[attr-defined]
+        if forest is None:
+            forest = self._get_forest()  # type: ignore[attr-defined]
         return forest_partial_dependence(
             forest,
             np.asarray(features, dtype=np.uint32),

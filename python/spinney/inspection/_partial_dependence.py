@@ -15,7 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 from spinney._common.checks import check_int, is_bool
 from spinney._common.messages import reject_parameter
 from spinney._data.arrays import CompressedMatrix
+from spinney._spinney import Forest
 from spinney.ensemble._forest import BaseForest
+from spinney.survival._base import StoredSurvivalModel
+from spinney.survival._curves import read_times
 from spinney.tree._base import BaseDecisionTree
 
 _NAME = "partial_dependence"
@@ -40,6 +43,7 @@ def partial_dependence(
     kind: str = "average",
     grid_resolution: int = 100,
     percentiles: tuple[float, float] = (0.05, 0.95),
+    times: Any = None,
 ) -> Bunch:
     """Return the prediction of trees as one or two features vary.
 
@@ -68,13 +72,16 @@ def partial_dependence(
         without any other is refused.
     percentiles : tuple of two floats, default=(0.05, 0.95)
         The first and the last value of the grid of a numeric feature, as quantiles.
+    times : array-like of shape (n_times,), default=None
+        For a survival model, times, ascending: what depends on the features is then the probability
+        that no event has happened up to each of them. None means the risk.
 
     Returns
     -------
     predictions : Bunch
         average : ndarray of shape (n_targets, n_values_1[, n_values_2]), float64
             Numbers, or shares of classes. The targets are the outputs, or the classes, of which two
-            are one, the second. Not with ``kind="individual"``.
+            are one, the second; or `times`. Not with ``kind="individual"``.
         individual : ndarray of shape (n_targets, n_samples, n_values_1[, n_values_2]), float64
             Not with ``kind="average"``.
         grid_values : list of ndarray
@@ -111,6 +118,11 @@ def partial_dependence(
         raise ValueError(
             f"{_NAME} takes one output of classes. Got {estimator.n_outputs_} of them."
         )
+    forest = estimator._get_forest()
+    if times is not None:
+        if not isinstance(estimator, StoredSurvivalModel):
+            reject_parameter(_NAME, "times", times, "None for a model that is no survival model")
+        forest = estimator._make_forest_of_curves(read_times(times))
     samples = estimator._validate_values(X)
     if isinstance(samples, CompressedMatrix):
         parts = (samples.data, samples.indices, samples.indptr)
@@ -124,10 +136,10 @@ def partial_dependence(
     shape = tuple(axis.codes.shape[0] for axis in axes)
     result = Bunch(grid_values=[axis.values for axis in axes])
     if kind != "individual":
-        average = estimator._average_over_others(chosen, points)
+        average = estimator._average_over_others(chosen, points, forest)
         result["average"] = _select_targets(estimator, average).T.reshape(-1, *shape)
     if kind != "average":
-        curves = _predict_each(estimator, samples, chosen, points)
+        curves = _predict_each(forest, samples, chosen, points, estimator._count_threads())
         individual = np.moveaxis(_select_targets(estimator, curves), 2, 0)
         result["individual"] = individual.reshape(*individual.shape[:2], *shape)
     return result
@@ -192,10 +204,9 @@ def _make_axis(
 
 
 def _predict_each(
-    estimator: Any, samples: Any, features: list[int], points: NDArray[np.float64]
+    forest: Forest, samples: Any, features: list[int], points: NDArray[np.float64], n_threads: int
 ) -> NDArray[np.float64]:
     """Return the predictions for samples with other values: (n_samples, n_points, n_values)."""
-    forest = estimator._get_forest()
     cells: list[Any]
     if sparse.issparse(samples):
         # All cells of the features are stored, so that new values go where the old ones are.
@@ -211,7 +222,7 @@ def _predict_each(
     for point in points.T:
         for of_feature, value in zip(cells, point, strict=True):
             stored[of_feature] = value
-        predictions.append(forest.predict(rows, estimator._count_threads()))
+        predictions.append(forest.predict(rows, n_threads))
     return np.stack(predictions, axis=1)
 
 

@@ -145,9 +145,32 @@ class StoredSurvivalModel(SurvivalModel):
         rows = self._validate_X_predict(X)  # type: ignore[attr-defined]
         n_threads = self._count_threads()  # type: ignore[attr-defined]
         leaves = self._get_forest().apply(rows, n_threads)  # type: ignore[attr-defined]
-        return predict_leaf_curves(
-            self._leaf_rows, leaves, None, self._events, at, curve, n_threads
-        )
+        return self._find_curves(self._leaf_rows, leaves, at, curve)
+
+    def _find_curves(
+        self, rows: LeafRows, leaves: NDArray[np.int64], at: NDArray[np.float64], curve: str | int
+    ) -> NDArray[np.float64]:
+        n_threads = self._count_threads()  # type: ignore[attr-defined]
+        return predict_leaf_curves(rows, leaves, None, self._events, at, curve, n_threads)
+
+    def _find_curves_of_tree(
+        self, number: int, leaves: NDArray[np.int64], at: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the survival at some times in some leaves of a tree."""
+        rows = self._leaf_rows.of_tree(number)
+        return self._find_curves(rows, leaves[:, None], at, "survival")
+
+    def _make_forest_of_curves(self, at: NDArray[np.float64]) -> Forest:
+        """Return a forest of the same splits, whose leaves predict the survival at some times."""
+        forest: Forest = self._get_forest()  # type: ignore[attr-defined]
+        trees = []
+        for number in range(len(forest)):
+            tree = forest.tree(number)
+            leaves = np.flatnonzero(tree.children_left < 0)
+            values = np.zeros((tree.node_count, at.shape[0]))
+            values[leaves] = self._find_curves_of_tree(number, leaves, at)
+            trees.append(tree.with_values(values))
+        return Forest(trees, forest.seeds)
 
     def _restore(self, attributes: dict[str, Any], forest: Forest) -> str | None:
         fault: str | None = super()._restore(attributes, forest)  # type: ignore[misc]

@@ -107,7 +107,7 @@ class SurvivalCurves(ABC):
         check_is_fitted(self)
         if not is_bool(return_array):
             raise TypeError(f"return_array must be a bool. Got {return_array!r} instead.")
-        at = self.unique_times_ if times is None else _read_times(times)
+        at = self.unique_times_ if times is None else read_times(times)
         values = self._predict_curves(X, at, curve)
         if return_array:
             return values
@@ -117,7 +117,8 @@ class SurvivalCurves(ABC):
         return functions
 
 
-def _read_times(times: Any) -> NDArray[np.float64]:
+def read_times(times: Any) -> NDArray[np.float64]:
+    """Return times; raise ValueError unless they ascend."""
     at = np.ascontiguousarray(times, dtype=np.float64)
     is_legal = at.ndim == 1 and at.size > 0 and np.isfinite(at).all() and np.all(np.diff(at) > 0)
     if not is_legal:

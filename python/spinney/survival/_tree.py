@@ -226,3 +226,15 @@ class SurvivalTree(StoredSurvivalModel, BaseDecisionTree):
         risks : ndarray of shape (n_samples,)
         """
         return self._predict_values(X, check_input)[:, 0]
+
+    def _list_leaf_curves(self) -> dict[int, NDArray[np.float64]]:
+        leaves = np.flatnonzero(self.tree_.children_left < 0)
+        times = self.unique_times_
+        x = np.concatenate([[0.0], times / max(times[-1], np.finfo(np.float64).tiny)])
+        values = self._find_curves_of_tree(0, leaves, times)
+        y = np.insert(values, 0, 1.0, axis=1)
+        # A curve keeps its value up to the next time.
+        return {
+            leaf: np.column_stack([np.repeat(x, 2)[1:], np.repeat(own, 2)[:-1]])
+            for leaf, own in zip(leaves.tolist(), y, strict=True)
+        }

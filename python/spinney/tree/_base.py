@@ -90,6 +90,13 @@ class BaseDecisionTree(StoredTrees, BaseTreeEstimator, ShapValues, PartialDepend
     def _learn_leaves(self, X: Any, target: EncodedTarget, draws: Draws, n_threads: int) -> None:
         """Keep what predictions need of the training rows besides the tree, if they do."""
 
+    def _list_leaf_curves(self) -> dict[int, NDArray[np.float64]]:
+        """Return functions that leaves predict, by node: points (x, y) of shape (n_points, 2).
+
+        Pictures show them; x and y are in [0, 1].
+        """
+        return {}
+
     def _get_forest(self) -> Forest:
         return Forest([self.tree_], [0])
 

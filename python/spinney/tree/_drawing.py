@@ -28,6 +28,7 @@ _PADDING = 4.5
 # inch, lines of text are up to 1.15 times as wide as their outlines.
 _SCREEN_WIDTH = 1.15
 _BAR_HEIGHT = 5.0
+_CURVE_HEIGHT = 28.0
 # Between the boxes of a level, and between levels of trees that grow down or to the right.
 _GAP = 6.0
 _LEVEL_GAP = 26.0
@@ -45,8 +46,15 @@ class _Box(NamedTuple):
     node: int
     text: str
     shares: list[float]
+    curve: NDArray[np.float64] | None
     width: float
     height: float
+
+    @property
+    def below_text(self) -> float:
+        """Height of what is below the text: the bar or the curve."""
+        height = _BAR_HEIGHT if self.shares else 0.0 if self.curve is None else _CURVE_HEIGHT
+        return height + 2 if height else 0.0
 
 
 class _Plan(NamedTuple):
@@ -98,13 +106,16 @@ def draw_tree(
     children_left: NDArray[np.int64],
     children_right: NDArray[np.int64],
     labels: NodeLabels,
+    curves: dict[int, NDArray[np.float64]],
     options: Options,
     ax: Any,
     fontsize: float | None,
     rotate: bool | None,
 ) -> list[Any]:
     """Draw a tree on axes; return the boxes of its nodes. See `plot_tree`."""
-    boxes, left, right = _make_boxes(children_left, children_right, labels, options.max_depth)
+    boxes, left, right = _make_boxes(
+        children_left, children_right, labels, curves, options.max_depth
+    )
     legend = _Legend(labels)
     directions = [False, True] if rotate is None else [bool(rotate)]
     plans = [_plan(boxes, left, right, legend, is_rotated) for is_rotated in directions]
@@ -167,6 +178,7 @@ def _make_boxes(
     children_left: NDArray[np.int64],
     children_right: NDArray[np.int64],
     labels: NodeLabels,
+    curves: dict[int, NDArray[np.float64]],
     max_depth: int | None,
 ) -> tuple[list[_Box], list[int], list[int]]:
     """Return the boxes that are shown, in preorder, and for each its children among them, or -1."""
@@ -182,7 +194,7 @@ def _make_boxes(
         is_cut = max_depth is not None and depth > max_depth
         text = "(...)" if is_cut else "\n".join(labels.list_lines(node))
         shares = [] if is_cut else labels.list_shares(node)
-        boxes.append(_measure(node, text, shares))
+        boxes.append(_measure(node, text, shares, None if is_cut else curves.get(node)))
         left.append(-1)
         right.append(-1)
         if children_left[node] >= 0 and not is_cut:
@@ -192,11 +204,11 @@ def _make_boxes(
     return boxes, left, right
 
 
-def _measure(node: int, text: str, shares: list[float]) -> _Box:
+def _measure(node: int, text: str, shares: list[float], curve: NDArray[np.float64] | None) -> _Box:
     lines = text.split("\n")
     width = max(map(_measure_width, lines)) + 2 * _PADDING
-    height = _LINE_HEIGHT * len(lines) + 2 * _PADDING + (_BAR_HEIGHT + 2 if shares else 0)
-    return _Box(node, text, shares, width, height)
+    box = _Box(node, text, shares, curve, width, _LINE_HEIGHT * len(lines) + 2 * _PADDING)
+    return box._replace(height=box.height + box.below_text)
 
 
 def _measure_width(text: str) -> float:
@@ -281,8 +293,9 @@ def _draw_box(
         zorder=2,
     )
     ax.add_artist(patch)
-    bar = _BAR_HEIGHT + 2 if box.shares else 0.0
-    ax.add_artist(_ScaledText(centre[0], centre[1] - bar / 2, box.text, zorder=4))
+    ax.add_artist(_ScaledText(centre[0], centre[1] - box.below_text / 2, box.text, zorder=4))
+    if box.curve is not None:
+        _draw_curve(ax, box.curve, x + _PADDING, y + box.height - _PADDING, box.width)
     left, top = x + _PADDING, y + box.height - _PADDING - _BAR_HEIGHT + 1
     for share, color in zip(box.shares, labels.class_colors or [], strict=False):
         if share == 0.0:
@@ -292,6 +305,17 @@ def _draw_box(
         ax.add_artist(bar_patch)
         left += width
     return patch
+
+
+def _draw_curve(
+    ax: Any, curve: NDArray[np.float64], left: float, bottom: float, width: float
+) -> None:
+    """Draw a curve, whose points are in [0, 1], and its axes at the bottom of a box."""
+    corner, size = np.array([left, bottom]), np.array([width - 2 * _PADDING, -_CURVE_HEIGHT + 1])
+    axes = np.array([[0.0, 1.0], [0.0, 0.0], [1.0, 0.0]])
+    lines = [corner + points * size for points in (axes, curve)]
+    colors, widths = ["0.6", "0.15"], [0.6, 1.1]
+    ax.add_collection(LineCollection(lines, colors=colors, linewidths=widths, zorder=3))
 
 
 class _Legend:

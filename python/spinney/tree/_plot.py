@@ -41,8 +41,9 @@ def plot_tree(
     Each inner node shows the condition under which samples go to its first child ("yes"), and
     "missing: yes" or "missing: no" if its feature had missing values in training. A split on a
     categorical feature shows how many of the categories it lists, and the first of them. A bar
-    shows the shares of the classes in a node, whose colours are explained above the tree. Long
-    names are cut.
+    shows the shares of the classes in a node, whose colours are explained above the tree. The
+    leaves of survival trees have their survival curves, from time 0 to the last time of the
+    training data and from 0 to 1. Long names are cut.
 
     Parameters
     ----------
@@ -115,8 +116,9 @@ def plot_tree(
     require_matplotlib("plot_tree")
     from spinney.tree._drawing import draw_tree
 
+    curves = tree._list_leaf_curves()
     return draw_tree(
-        nodes.children_left, nodes.children_right, labels, options, ax, fontsize, rotate
+        nodes.children_left, nodes.children_right, labels, curves, options, ax, fontsize, rotate
     )
 
 
