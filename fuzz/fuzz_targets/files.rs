@@ -18,6 +18,7 @@ use spinney::tree::Walk;
 use spinney::tree::packed::PackedTree;
 
 fuzz_target!(|case: Case| {
+    let case = case.or_times();
     let Some(target) = case.target() else { return };
     let data = stored(&case, case.choices[0]);
     let params = &case.params.tree;

@@ -31,6 +31,7 @@ fn check_weights(case: &Case, lazy: &LazyForest, traversal: Traversal, expected:
 }
 
 fuzz_target!(|case: Case| {
+    let case = case.or_times();
     let Some(target) = case.target() else { return };
     let [of_forest, of_lazy, few, ..] = case.choices;
     let grown = case.forest(&target, &stored(&case, of_forest), &one());
@@ -69,7 +70,8 @@ fuzz_target!(|case: Case| {
     }
     let criterion = case.params.tree.criterion;
     let predicts_means = !matches!(criterion, CriterionKind::AbsoluteError | CriterionKind::Quantile(_));
-    if case.params.tree.monotonic_cst.is_none() && (predicts_means || is_regression(criterion)) {
+    if case.params.tree.monotonic_cst.is_none() && case.events.is_none() && (predicts_means || is_regression(criterion))
+    {
         for traversal in [Traversal::Batched, Traversal::Single] {
             check_weights(&case, &lazy, traversal, &expected);
         }

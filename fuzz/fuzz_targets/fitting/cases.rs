@@ -49,6 +49,8 @@ pub struct Case {
     /// Of each feature, 0 of a number.
     pub n_categories: Vec<u32>,
     pub y: Y,
+    /// If the numbers are times: the events then, 0 for a censored one.
+    pub events: Option<Vec<u32>>,
     pub weights: Option<Vec<f64>>,
     pub params: ForestParams,
     pub query: Array2<f64>,
@@ -85,7 +87,25 @@ impl Case {
             params.tree.monotonic_cst = Some(constraints.iter().zip(&n_categories).map(own).collect());
         }
         let query = query(bytes, &x, &columns, seed);
-        Self { x, n_categories, y, weights, params, query, choices, seed }
+        Self { x, n_categories, y, events: None, weights, params, query, choices, seed }
+    }
+
+    /// The case, or, by a byte, the same one with times of events in the place of numbers.
+    pub fn or_times(mut self) -> Self {
+        let choice = usize::from(self.choices[7]);
+        if choice % 4 != 3 {
+            return self;
+        }
+        let Y::Numbers { values, n_outputs: 1 } = &mut self.y else { return self };
+        values.iter_mut().for_each(|value| *value = value.abs());
+        let min_events = [0, 0, 1, 3][choice / 4 % 4];
+        let kinds = [CriterionKind::LogRank { min_events }, CriterionKind::LogRankFast { min_events }];
+        self.params.tree.criterion = kinds[choice / 16 % 2];
+        self.params.tree.monotonic_cst = None;
+        let n_causes = if choice >= 128 { 2 } else { 1 };
+        let event = |row: usize| if noise(!self.seed, row) < 0.4 { 0 } else { 1 + (row as u32 % n_causes) };
+        self.events = Some((0..self.x.nrows()).map(event).collect());
+        self
     }
 
     pub fn has_categories(&self) -> bool {
@@ -95,9 +115,10 @@ impl Case {
     /// The target as integers; none if its weights or its numbers are refused.
     pub fn target(&self) -> Option<Target> {
         let weights = self.weights.as_deref();
-        let target = match &self.y {
-            Y::Classes { values, n_classes } => Target::classification(values, n_classes, weights),
-            Y::Numbers { values, n_outputs } => Target::regression(values, *n_outputs, weights),
+        let target = match (&self.y, &self.events) {
+            (Y::Classes { values, n_classes }, _) => Target::classification(values, n_classes, weights),
+            (Y::Numbers { values, n_outputs }, None) => Target::regression(values, *n_outputs, weights),
+            (Y::Numbers { values, .. }, Some(events)) => Target::survival(values, events, weights),
         };
         target.ok()
     }
@@ -123,7 +144,8 @@ impl Case {
             }
         }
         let x = self.x.select(Axis(0), &order);
-        Self { x, y: self.y.select(&order), weights: Some(weights), ..self.clone() }
+        let events = self.events.as_ref().map(|events| order.iter().map(|&row| events[row]).collect());
+        Self { x, y: self.y.select(&order), events, weights: Some(weights), ..self.clone() }
     }
 
     /// Whether trees are changed after they are grown, or grown best first.
