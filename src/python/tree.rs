@@ -207,6 +207,7 @@ impl PyTree {
     }
 
     /// Return a tree of the same splits, whose nodes predict numbers of shape (node_count, n_outputs).
+    #[allow(clippy::needless_pass_by_value, reason = "the boundary to Python")]
     fn with_values(&self, value: PyReadonlyArray2<'_, f64>) -> PyResult<Self> {
         let value = value.as_array();
         let tree = self.tree()?.with_numbers(value.iter().copied().collect(), value.ncols());
