@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
@@ -19,6 +20,7 @@ from spinney import (
     ExtraTreesRegressor,
     RandomForestQuantileRegressor,
     RandomForestRegressor,
+    grow_with,
 )
 from spinney._fit import leaf_rows
 
@@ -387,6 +389,16 @@ def test_frames_with_categories():
     low, high = forest.predict(frame, [0.05, 0.95]).T
     assert np.all(low <= high)
     assert np.mean((low <= y) & (y <= high)) > 0.8
+
+
+def test_forests_of_workers():
+    X, y = make_data()
+    alone = RandomForestQuantileRegressor(7, random_state=0).fit(X, y)
+    for data in (X, Dataset(X)):
+        with ThreadPoolExecutor(2) as pool, grow_with(pool):
+            forest = RandomForestQuantileRegressor(7, random_state=0).fit(data, y)
+        np.testing.assert_array_equal(forest.predict(X, QUANTILES), alone.predict(X, QUANTILES))
+        assert forest.proximity_counts(X) == alone.proximity_counts(X)
 
 
 def test_warm_start_adds_trees():
