@@ -475,6 +475,9 @@ def test_times_of_partial_dependence_are_checked():
     forest = RandomSurvivalForest(2, random_state=0).fit(X, Y)
     with pytest.raises(ValueError, match=r"times must be finite numbers, ascending. Got \[2, 1\]"):
         partial_dependence(forest, X, [0], times=[2, 1])
+    for times in ("soon", [[1, 2], [3]], [], [[1.0]], [None], [np.nan]):
+        with pytest.raises(ValueError, match="times must be finite numbers, ascending"):
+            forest.predict_survival_function(X, times=times)
     others = spinney.RandomForestRegressor(2, random_state=0).fit(X, TIMES)
     with pytest.raises(ValueError, match="'times' parameter of partial_dependence must be None"):
         partial_dependence(others, X, [0], times=[1])

@@ -119,7 +119,11 @@ class SurvivalCurves(ABC):
 
 def read_times(times: Any) -> NDArray[np.float64]:
     """Return times; raise ValueError unless they ascend."""
-    at = np.ascontiguousarray(times, dtype=np.float64)
+    try:
+        at = np.ascontiguousarray(times, dtype=np.float64)
+    except (TypeError, ValueError):
+        # Words, or lists of other lengths.
+        at = np.empty(0)
     is_legal = at.ndim == 1 and at.size > 0 and np.isfinite(at).all() and np.all(np.diff(at) > 0)
     if not is_legal:
         raise ValueError(f"times must be finite numbers, ascending. Got {times!r}.")
