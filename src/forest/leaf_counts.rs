@@ -23,8 +23,8 @@ pub struct LeafCounts {
 }
 
 /// Counts the training rows in the leaves of each query row, and keeps the `most` frequent ones. `order` has
-/// for each rank of `n_samples` the training row. O(rows of the leaves + n log n) for each query row, where n is the
-/// number of different ones.
+/// for each rank of `n_samples` the training row. O(rows of the leaves + n log n) for each query row, where n
+/// is the number of different ones.
 pub fn count_in_leaves(
     rows: &impl RowsOfLeaves,
     (order, n_samples): (&[u32], usize),
