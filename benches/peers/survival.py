@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import itertools
 import pickle
 import resource
 import statistics
@@ -29,12 +30,14 @@ from spinney.survival import ExtraSurvivalTrees, RandomSurvivalForest, concordan
 
 PARTS = ("flchain", "weibull", "sparse", "concordance", "quality")
 MOST_ROWS = 3000
+# Least rows of a leaf in SurvSet: scikit-survival's default and randomForestSRC's.
+LEAVES = (3, 15)
 SEED = 0
 
 
-def make_models(n_trees: int, n_threads: int) -> dict[str, object]:
+def make_models(n_trees: int, n_threads: int, min_samples_leaf: int = 3) -> dict[str, object]:
     """Return the forests that there are, by name."""
-    own = {"min_samples_leaf": 3, "random_state": SEED, "n_jobs": n_threads}
+    own = {"min_samples_leaf": min_samples_leaf, "random_state": SEED, "n_jobs": n_threads}
     models: dict[str, object] = {
         "logrank": RandomSurvivalForest(n_trees, **own),
         "logrank_fast": RandomSurvivalForest(n_trees, criterion="logrank_fast", **own),
@@ -197,6 +200,7 @@ def run_survset(quick: bool) -> None:
 
     loader = SurvLoader()
     means: dict[str, list[float]] = {}
+    sizes: dict[str, list[float]] = {}
     for name in sorted(loader.df_ds[~loader.df_ds["is_td"]]["ds"]):
         table = loader.load_dataset(name)["df"]
         events = table["event"].to_numpy().astype(bool)
@@ -208,33 +212,48 @@ def run_survset(quick: bool) -> None:
         events, times = events[rows], times[rows]
         is_large = len(table) >= 1000
         scores: dict[str, list[float]] = {}
-        for split in range(1 if quick else 5):
+        for split, n_leaf in itertools.product(range(1 if quick else 5), LEAVES):
             order = np.random.default_rng(split).permutation(len(X))
             train, query = order[: len(X) * 3 // 4], order[len(X) * 3 // 4 :]
             if not events[train].any():
                 continue
-            models = make_models(100, 2)
-            larger = {"min_samples_leaf": 15, "random_state": SEED, "n_jobs": 2}
-            models["logrank, leaves of 15"] = RandomSurvivalForest(100, **larger)
-            for who, model in models.items():
-                if who in ("extra", "logrank_fast") or (not is_large and who != "logrank"):
+            for who, model in make_models(100, 2, n_leaf).items():
+                if who == "logrank_fast" or (not is_large and who != "logrank"):
                     continue
                 fit(who, model, X[train], events[train], times[train])
                 predict = model.predict_risk if who == "comprisk" else model.predict
                 risks = np.ravel(predict(X[query]))
                 found = concordance_index(events[query], times[query], risks).cindex
-                scores.setdefault(who, []).append(found)
+                scores.setdefault(f"{who}, leaves of {n_leaf}", []).append(found)
+                if is_large and split == 0:
+                    sizes.setdefault(f"{who}, leaves of {n_leaf}", []).append(count_leaves(model))
         shown = {who: statistics.fmean(values) for who, values in scores.items()}
         print(
             f"survset, {name} ({len(table)} rows): "
-            + ", ".join(f"{who} {value:.3f}" for who, value in shown.items()),
+            + "; ".join(f"{who} {value:.3f}" for who, value in shown.items()),
             flush=True,
         )
         if is_large:
             for who, value in shown.items():
                 means.setdefault(who, []).append(value)
     for who, values in means.items():
-        print(f"survset, mean of {len(values)} sets: {who} {statistics.fmean(values):.4f}")
+        # Ours with leaves of as many rows, on the same sets.
+        ours = means["logrank, " + who.split(", ")[1]]
+        more = [value - own for value, own in zip(values, ours, strict=True)]
+        error = statistics.stdev(more) / len(more) ** 0.5
+        print(
+            f"survset, mean of {len(values)} sets: {who} {statistics.fmean(values):.4f}, more than "
+            f"ours {statistics.fmean(more):+.4f} +- {error:.4f}, "
+            f"{statistics.fmean(sizes[who]):.0f} leaves a tree"
+        )
+
+
+def count_leaves(model: object) -> float:
+    """Return the mean number of leaves of the trees."""
+    if hasattr(model, "trees_"):
+        return statistics.fmean(int(np.sum(tree.is_leaf_flags)) for tree in model.trees_)
+    trees = [getattr(tree, "tree_", tree) for tree in model.estimators_]
+    return statistics.fmean(int(np.sum(tree.children_left < 0)) for tree in trees)
 
 
 def main() -> None:

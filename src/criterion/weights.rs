@@ -20,14 +20,14 @@ pub trait SampleWeights: Copy + Sync {
     type Count: BinCount;
     /// The integer weight of a sample.
     fn weight(&self, sample: u32) -> u64;
-    /// Whether all weights are known to be 1.
+    /// Whether all samples that take part are known to weigh 1.
     fn are_unit(&self) -> bool {
         false
     }
 }
 
-/// Weights of 32 bits, see [`Weights::Small`]; `None` if all weights are 1. Loops over samples are
-/// compiled for both.
+/// Weights of 32 bits, see [`Weights::Small`]; `None` if all samples that take part weigh 1. Loops over
+/// samples are compiled for both.
 #[derive(Debug, Clone, Copy)]
 pub struct SmallWeights<'a>(pub Option<&'a [u32]>);
 
@@ -35,7 +35,7 @@ impl<'a> SmallWeights<'a> {
     /// These weights, if they are small.
     pub fn of(weights: &'a Weights) -> Option<Self> {
         match weights {
-            Weights::Unit => Some(Self(None)),
+            Weights::Unit | Weights::Present(_) => Some(Self(None)),
             Weights::Small(small) => Some(Self(Some(small))),
             Weights::Large(_) => None,
         }

@@ -79,12 +79,18 @@ impl Costs {
     }
 }
 
-/// Whether it is cheaper for `n_folds` folds, which hold out `n_held_out` rows in total, to descend
-/// together on one thread than alone on `n_threads` threads.
-pub fn pays(data: &Dataset, params: &ValidTreeParams, n_folds: usize, n_held_out: usize, n_threads: usize) -> bool {
+/// What it costs `n_folds` folds, which hold out `n_held_out` rows in total, to descend together on one thread,
+/// divided by what it costs them to descend alone on `n_threads` threads.
+pub fn together_per_alone(
+    data: &Dataset,
+    params: &ValidTreeParams,
+    n_folds: usize,
+    n_held_out: usize,
+    n_threads: usize,
+) -> f64 {
     let n_rows = data.n_samples();
     let n_singles = if n_held_out <= n_folds { n_folds } else { 0 };
     let size = Size { n_rows, n_folds, n_singles, n_fold_rows: n_folds * n_rows - n_held_out };
     let costs = Costs::new(data, params);
-    costs.of(size) < costs.of_folds(size) / n_threads.min(n_folds) as f64
+    costs.of(size) / costs.of_folds(size) * n_threads.min(n_folds) as f64
 }

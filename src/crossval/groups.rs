@@ -7,8 +7,9 @@
 //! splits must be equal in numbers for all folds: the classes, the weights, which must be 1, and
 //! the parameters that are resolved for the fold's number of rows.
 
-use super::costs::pays;
+use super::costs::together_per_alone;
 use super::together::NOBODY;
+use super::trial::{Trial, Way};
 use super::{CrossValidation, Fold};
 use crate::data::Target;
 use crate::data::target::{TargetValues, Weights};
@@ -26,9 +27,17 @@ pub(crate) struct FoldGroup {
     /// For each row of the query, the member that is asked about it, or [`NOBODY`].
     pub askers: Vec<u32>,
     pub params: ValidForestParams,
+    /// Which way trees are asked, if not all of them together.
+    pub trial: Option<Trial>,
 }
 
-/// Returns the groups of folds for which descending together pays, and the numbers of all other
+/// Where the estimates of two ways differ by less than this factor, the ways are timed. Measured ratios are
+/// within a factor of 2.5 of the estimated ones (`benches/peers/crossval.py`).
+const UNSURE: f64 = 4.0;
+/// Forests of fewer trees are asked by the estimate alone.
+const TRIAL_FROM: u64 = 4;
+
+/// Returns the groups of folds that descend together, at least for a trial, and the numbers of all other
 /// folds. O(folds * rows).
 pub(crate) fn of(
     all: &CrossValidation<'_>,
@@ -46,7 +55,15 @@ pub(crate) fn of(
     let mut close = |group: Option<FoldGroup>, others: &mut Vec<usize>| {
         let Some(group) = group else { return };
         let n_held_out = group.owners.iter().filter(|&&owner| owner != NOBODY).count();
-        if pays(all.data, group.params.tree(), group.folds.len(), n_held_out, n_threads) {
+        let n_folds = group.folds.len();
+        let ratio = together_per_alone(all.data, group.params.tree(), n_folds, n_held_out, n_threads);
+        let likely = if ratio < 1.0 { Way::Together } else { Way::Alone };
+        let is_unsure = ratio.max(ratio.recip()) < UNSURE
+            && all.params.n_estimators >= TRIAL_FROM
+            && n_folds <= all.n_folds_at_once();
+        if is_unsure {
+            groups.push(FoldGroup { trial: Some(Trial::new(all.params.first_tree, likely)), ..group });
+        } else if likely == Way::Together {
             groups.push(group);
         } else {
             others.extend(group.folds);
@@ -76,7 +93,7 @@ pub(crate) fn of(
             full => {
                 close(full, &mut others);
                 let (owners, askers) = (vec![NOBODY; all.data.n_samples()], vec![NOBODY; n_query]);
-                FoldGroup { folds: Vec::new(), owners, askers, params }
+                FoldGroup { folds: Vec::new(), owners, askers, params, trial: None }
             }
         };
         group.admit(number, &left_out, fold.test);

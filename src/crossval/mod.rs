@@ -22,6 +22,7 @@ mod costs;
 mod groups;
 mod predict;
 mod together;
+mod trial;
 mod union;
 
 pub use together::{NOBODY, SharedFolds, ask_shared};

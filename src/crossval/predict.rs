@@ -1,8 +1,11 @@
 //! The means of the trees' values for the test rows of all folds.
 
+use std::sync::OnceLock;
+
 use super::alone::{Learner, ask_folds};
 use super::groups::{self, FoldGroup};
 use super::together::{SharedFolds, ask_shared};
+use super::trial::Way;
 use super::{CrossValidation, Fold};
 use crate::data::query::Query;
 use crate::error::Result;
@@ -44,31 +47,40 @@ impl CrossValidation<'_> {
             let found = self.predict_group(&group, &pick(&group.folds), query, runtime)?;
             group.folds.iter().zip(found).for_each(|(&fold, found)| values[fold] = found);
         }
-        let per_portion = (ROWS_AT_ONCE / (n_samples + self.data.n_own_numbers())).max(1);
-        for portion in others.chunks(per_portion) {
+        for portion in others.chunks(self.n_folds_at_once()) {
             let found = self.predict_portion(&pick(portion), query, runtime)?;
             portion.iter().zip(found).for_each(|(&fold, found)| values[fold] = found);
         }
         Ok(values)
     }
 
+    /// How many folds can descend alone at once, by the memory that they take.
+    pub(super) fn n_folds_at_once(&self) -> usize {
+        (ROWS_AT_ONCE / (self.data.n_samples() + self.data.n_own_numbers())).max(1)
+    }
+
     /// The means of the trees' values for the test rows of some folds, whose trees descend one by
     /// one.
     fn predict_portion(&self, folds: &[&Fold<'_>], query: &dyn Query, runtime: &Runtime<'_>) -> Result<Vec<Vec<f64>>> {
-        let learners = runtime.map(folds.to_vec(), |fold| Learner::new(self, fold, runtime))?;
-        let bags = learners.iter().map(|learner| learner.bags(self.sample_ids)).collect::<Result<Vec<_>>>()?;
-        let ask = |number: u64, threads: &Runtime<'_>| {
-            let pairs = learners.iter().zip(&bags).collect();
-            let bags = threads.map(pairs, |(learner, bags)| learner.bag(bags, number, runtime))?;
-            let reached = ask_folds(learners.iter().zip(&bags).collect(), number, query, threads)?;
-            Ok(Answer::Alone(reached))
-        };
+        let learners = self.learners(folds, runtime)?;
+        let bags = self.bags(&learners)?;
+        let ask =
+            |number: u64, threads: &Runtime<'_>| Ok(Answer::Alone(ask_each(&learners, &bags, number, query, threads)?));
         let n_values: Vec<usize> = learners.iter().map(Learner::n_values).collect();
         self.mean(folds, &n_values, ask, runtime)
     }
 
+    /// The folds with all that they share with no other fold.
+    fn learners<'f>(&self, folds: &[&'f Fold<'_>], runtime: &Runtime<'_>) -> Result<Vec<Learner<'f>>> {
+        runtime.map(folds.to_vec(), |fold| Learner::new(self, fold, runtime))
+    }
+
+    fn bags<'l>(&self, learners: &'l [Learner<'_>]) -> Result<Vec<Bags<'l>>> {
+        learners.iter().map(|learner| learner.bags(self.sample_ids)).collect()
+    }
+
     /// The means of the trees' values for the test rows of the folds of a group, whose trees
-    /// descend together.
+    /// descend together, unless a trial says that they are faster alone.
     fn predict_group(
         &self,
         group: &FoldGroup,
@@ -78,7 +90,13 @@ impl CrossValidation<'_> {
     ) -> Result<Vec<Vec<f64>>> {
         let bags = Bags::new(self.target, &group.params, self.sample_ids)?;
         let shared = SharedFolds { n_folds: folds.len(), owners: &group.owners, askers: &group.askers };
-        let ask = |number: u64, _threads: &Runtime<'_>| {
+        let (learners, bags_of_each) = (OnceLock::new(), OnceLock::new());
+        let ask_alone = |number: u64, threads: &Runtime<'_>| {
+            let learners = get_or_make(&learners, || self.learners(folds, threads))?;
+            let bags = get_or_make(&bags_of_each, || self.bags(learners))?;
+            Ok(Answer::Alone(ask_each(learners, bags, number, query, threads)?))
+        };
+        let ask_together = |number: u64| {
             let serial = runtime.serial();
             let target = bags.bag(number, runtime)?.target;
             if let Some(reached) = ask_shared(self.data, &target, group.params.tree(), number, shared, query, &serial)?
@@ -87,12 +105,20 @@ impl CrossValidation<'_> {
             }
             // A fold has no rows in this sample and draws again, on its own; or the sample has an
             // uncommonly large weight.
-            let ask_alone = |fold: &&Fold<'_>| {
+            let ask_fold = |fold: &&Fold<'_>| {
                 let learner = Learner::new(self, fold, &serial)?;
                 let bags = learner.bags(self.sample_ids)?;
                 learner.ask(&learner.bag(&bags, number, &serial)?, number, query, &serial)
             };
-            Ok(Answer::Alone(folds.iter().map(ask_alone).collect::<Result<_>>()?))
+            Ok(Answer::Alone(folds.iter().map(ask_fold).collect::<Result<_>>()?))
+        };
+        let ask = |number: u64, threads: &Runtime<'_>| {
+            let Some(trial) = &group.trial else { return ask_together(number) };
+            let way = trial.way(number);
+            trial.timed(way, || match way {
+                Way::Together => ask_together(number),
+                Way::Alone => ask_alone(number, threads),
+            })
         };
         let n_values = crate::tree::n_values(&self.target.n_classes());
         self.mean(folds, &vec![n_values; folds.len()], ask, runtime)
@@ -138,4 +164,27 @@ impl CrossValidation<'_> {
         }
         Ok(values)
     }
+}
+
+/// Asks tree number `number` of each fold about the fold's test rows.
+fn ask_each(
+    learners: &[Learner<'_>],
+    bags: &[Bags<'_>],
+    number: u64,
+    query: &dyn Query,
+    threads: &Runtime<'_>,
+) -> Result<Vec<Reached>> {
+    let pairs = learners.iter().zip(bags).collect();
+    let bags = threads.map(pairs, |(learner, bags)| learner.bag(bags, number, threads))?;
+    ask_folds(learners.iter().zip(&bags).collect(), number, query, threads)
+}
+
+/// What is in the cell, which is made first if there is nothing. Two threads may make it at a time, and one of
+/// the two is kept.
+fn get_or_make<T>(cell: &OnceLock<T>, make: impl FnOnce() -> Result<T>) -> Result<&T> {
+    if let Some(value) = cell.get() {
+        return Ok(value);
+    }
+    let made = make()?;
+    Ok(cell.get_or_init(|| made))
 }

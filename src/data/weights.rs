@@ -22,6 +22,9 @@ pub const WEIGHT_BITS: u32 = 52;
 pub enum Weights {
     /// All weights are 1.
     Unit,
+    /// 1 for the samples that take part, 0 for all others. Nodes have samples that take part alone, so
+    /// criteria read these weights as [`Unit`](Self::Unit).
+    Present(Box<[bool]>),
     /// Integers with `total^2 * n_outputs < 2^63`: sums of squared counts fit in a `u64`.
     Small(Box<[u32]>),
     /// Integers whose total is too large for `Small`.
@@ -44,6 +47,7 @@ impl Weights {
     pub fn get(&self, sample: usize) -> u64 {
         match self {
             Self::Unit => 1,
+            Self::Present(takes_part) => u64::from(takes_part[sample]),
             Self::Small(weights) => u64::from(weights[sample]),
             Self::Large(weights) => weights[sample],
         }
@@ -53,6 +57,7 @@ impl Weights {
     pub(super) fn equal(&self, n_samples: usize, n_outputs: usize) -> Self {
         match self {
             Self::Unit => Self::Unit,
+            Self::Present(takes_part) => Self::Present(takes_part.clone()),
             _ => narrowest((0..n_samples).map(|sample| self.get(sample).min(1)).collect(), n_outputs),
         }
     }
@@ -61,9 +66,16 @@ impl Weights {
     pub(super) fn subset(&self, samples: &[u32]) -> Self {
         match self {
             Self::Unit => Self::Unit,
+            Self::Present(takes_part) => Self::present(samples.iter().map(|&sample| takes_part[sample as usize])),
             Self::Small(weights) => Self::Small(samples.iter().map(|&sample| weights[sample as usize]).collect()),
             Self::Large(weights) => Self::Large(samples.iter().map(|&sample| weights[sample as usize]).collect()),
         }
+    }
+
+    /// 1 for each sample that takes part, 0 for the others.
+    fn present(takes_part: impl Iterator<Item = bool>) -> Self {
+        let takes_part: Box<[bool]> = takes_part.collect();
+        if takes_part.iter().all(|&takes_part| takes_part) { Self::Unit } else { Self::Present(takes_part) }
     }
 
     /// The weights of a larger set of `n_samples` samples: `rows` are the numbers of these samples
@@ -76,7 +88,8 @@ impl Weights {
         }
         match self {
             Self::Unit if rows.len() == n_samples => Self::Unit,
-            Self::Unit => Self::Small(scatter(std::iter::repeat_n(1, rows.len()), rows, n_samples)),
+            Self::Unit => Self::Present(scatter(std::iter::repeat_n(true, rows.len()), rows, n_samples)),
+            Self::Present(takes_part) => Self::Present(scatter(takes_part.iter().copied(), rows, n_samples)),
             Self::Small(weights) => Self::Small(scatter(weights.iter().copied(), rows, n_samples)),
             Self::Large(weights) => Self::Large(scatter(weights.iter().copied(), rows, n_samples)),
         }
@@ -86,6 +99,7 @@ impl Weights {
     pub(super) fn positive_samples(&self, n_samples: usize) -> Vec<u32> {
         match self {
             Self::Unit => (0..n_samples as u32).collect(),
+            Self::Present(takes_part) => rows_where(takes_part.iter().copied()),
             Self::Small(weights) => rows_where(weights.iter().map(|&weight| weight > 0)),
             Self::Large(weights) => rows_where(weights.iter().map(|&weight| weight > 0)),
         }
@@ -94,7 +108,7 @@ impl Weights {
     /// The largest weight. O(samples).
     pub fn max(&self) -> u64 {
         match self {
-            Self::Unit => 1,
+            Self::Unit | Self::Present(_) => 1,
             Self::Small(weights) => weights.iter().copied().max().unwrap_or(0).into(),
             Self::Large(weights) => weights.iter().copied().max().unwrap_or(0),
         }
@@ -104,6 +118,7 @@ impl Weights {
     pub(super) fn total(&self, n_samples: usize) -> u64 {
         match self {
             Self::Unit => n_samples as u64,
+            Self::Present(takes_part) => takes_part.iter().filter(|&&takes_part| takes_part).count() as u64,
             Self::Small(weights) => weights.iter().map(|&w| u64::from(w)).sum(),
             Self::Large(weights) => weights.iter().sum(),
         }
@@ -237,8 +252,8 @@ fn check_weights(weights: &[f64], n_samples: usize) -> Result<()> {
 }
 
 fn narrowest(weights: Vec<u64>, n_outputs: usize) -> Weights {
-    if weights.iter().all(|&w| w == 1) && fits_small(weights.len() as u64, n_outputs) {
-        return Weights::Unit;
+    if weights.iter().all(|&w| w <= 1) && fits_small(weights.len() as u64, n_outputs) {
+        return Weights::present(weights.into_iter().map(|w| w == 1));
     }
     match weights.iter().try_fold(0u64, |total, &w| total.checked_add(w)) {
         Some(total) if fits_small(total, n_outputs) => Weights::Small(weights.into_iter().map(|w| w as u32).collect()),

@@ -248,7 +248,7 @@ fn groups() -> impl Strategy<Value = Case> {
         let max_features = prop_oneof![Just(MaxFeatures::All), (1..=m as u64).prop_map(MaxFeatures::Absolute)];
         let rounds = vec((2..7u32, any::<u64>()), 1..3);
         let limits = (prop::option::of(1..6u64), 2..5u64, any::<u64>());
-        (any::<u64>(), bootstrap, max_features, rounds, limits, prop::option::of(vec(0..99u64, n)), 1..5u64).prop_map(
+        (any::<u64>(), bootstrap, max_features, rounds, limits, prop::option::of(vec(0..99u64, n)), 1..7u64).prop_map(
             move |(noisy, bootstrap, max_features, rounds, (max_depth, min_samples_split, seed), ids, n_estimators)| {
                 let class = |row: usize| {
                     let drawn = (noise(noisy, row) * f64::from(n_classes)) as u32;

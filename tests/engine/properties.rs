@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use spinney::bitset::Bitset;
 use spinney::data::dense::Ordinals;
 use spinney::data::sparse::{RankSlice, SparseIndex};
-use spinney::data::target::{SCALE_SPREAD, WEIGHT_BITS, Weights};
+use spinney::data::target::{SCALE_SPREAD, WEIGHT_BITS};
 use spinney::data::{Columns, Dataset, Format, SparseColumns, SparseView, Target};
 use spinney::error::Error;
 use spinney::params::{Count, CriterionKind, FeatureSampling, MaxFeatures, Splitter, Tier, TreeParams};
@@ -621,11 +621,8 @@ proptest! {
         let x = Array2::from_shape_fn((n, 2), |(row, column)| f64::from(columns[2 * row + column]));
         let values: Vec<f64> = (0..n * n_outputs).map(|at| y[at % n_outputs][at / n_outputs]).collect();
         let y = Y::Numbers { values: values.clone(), n_outputs };
-        let total: u128 = match y.target(Some(&weights)).weights() {
-            Weights::Unit => n as u128,
-            Weights::Small(weights) => weights.iter().map(|&w| u128::from(w)).sum(),
-            Weights::Large(weights) => weights.iter().map(|&w| u128::from(w)).sum(),
-        };
+        let target = y.target(Some(&weights));
+        let total: u128 = (0..n).map(|sample| u128::from(target.weights().get(sample))).sum();
         prop_assert!(total <= (1 << WEIGHT_BITS) + n as u128);
 
         let params = TreeParams::new(CriterionKind::SquaredError);

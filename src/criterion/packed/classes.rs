@@ -26,7 +26,7 @@ pub struct PackedClasses<B> {
     n_outputs: usize,
     n_first: usize,
     n_classes: usize,
-    /// Whether all weights are known to be 1.
+    /// Whether all samples that take part are known to weigh 1.
     are_unit: bool,
     /// For each order of categories, the class whose shares it sorts by.
     order_classes: Box<[u32]>,
