@@ -59,9 +59,11 @@ OF_CLASSES = ("balanced", "balanced subsample", "entropy")
 OF_NUMBERS = (BOOSTED,)
 
 
-def is_possible(setting: str, plan: str, *, is_regression: bool) -> bool:
+def is_possible(setting: str, plan: str, table: Table) -> bool:
     """Whether an estimator has a setting."""
-    if setting in (OF_CLASSES if is_regression else OF_NUMBERS):
+    if setting in (OF_CLASSES if table.is_regression else OF_NUMBERS):
+        return False
+    if setting == MONOTONIC and not table.is_regression and len(np.unique(table.y)) > 2:
         return False
     if setting == BOOSTED:
         return plan == "one tree"
@@ -108,7 +110,7 @@ def run(name: str, table: Table, plans: list[str], settings: list[str], repeats:
     for plan in plans:
         plain = np.nan
         for setting in settings:
-            if not is_possible(setting, plan, is_regression=table.is_regression):
+            if not is_possible(setting, plan, table):
                 continue
             X, y = double if setting == DOUBLE else single, target_of(table, setting)
             # scikit-learn draws from all features.

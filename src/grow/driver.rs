@@ -168,7 +168,8 @@ impl<'a, C: Criterion, P: Policy> Driver<'a, C, P> {
                 continue;
             }
             let samples = node.samples.ids();
-            if (2..=scratch.most_small_rows).contains(&samples.len()) {
+            // The walk down a small subtree knows no limits of predictions.
+            if node.limits.is_none() && (2..=scratch.most_small_rows).contains(&samples.len()) {
                 if let Some(scratch) = scratch.small.load(search, samples) {
                     small::walk(search, policy, &node, load, &mut finds, scratch)?;
                     continue;

@@ -144,7 +144,7 @@ pub(super) fn walk<'l, C: Criterion, R: SmallRows<C>, P: Policy>(
             found = None;
         }
         let next = if let Some(found) = found {
-            let SmallSplit { feature, threshold, missing, n_left, weight } = found;
+            let SmallSplit { feature, threshold, missing, n_left, weight, .. } = found;
             let heavier = if weight > scratch.rows.weight() - weight { Side::Left } else { Side::Right };
             let rows = scratch.samples().split_at(n_left);
             let split = Split::of(search.data, feature, rows, heavier, missing, || threshold);

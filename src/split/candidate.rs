@@ -46,6 +46,8 @@ pub enum Cut {
         /// The rank of the greatest value, which goes right.
         highest: u32,
     },
+    /// At this threshold, which the search has computed.
+    At(f64),
     /// There is no threshold: these of the ranks below 256, categories, go left; one bit for each.
     Ranks([u64; 4]),
 }
@@ -75,7 +77,7 @@ impl Candidate {
     pub(crate) fn first_right(&self) -> u32 {
         match self.cut {
             Cut::Before(first_right) => first_right,
-            Cut::Random { .. } | Cut::Ranks(_) => unreachable!("the threshold is between two ranks"),
+            Cut::Random { .. } | Cut::At(_) | Cut::Ranks(_) => unreachable!("the threshold is between two ranks"),
         }
     }
 
@@ -84,6 +86,7 @@ impl Candidate {
         match self.cut {
             Cut::Random { key, lowest, highest } => ThresholdRule::Random { key, lowest, highest },
             Cut::Before(first_right) => ThresholdRule::Between { last_left: self.last_left, first_right },
+            Cut::At(threshold) => ThresholdRule::At(threshold),
             Cut::Ranks(_) => unreachable!("categories have no threshold"),
         }
     }

@@ -59,10 +59,27 @@ impl Limits {
         constraint: i8,
         side: Side,
     ) -> bool {
+        self.allow_means(constraint, |output| {
+            let [own, rest] = criterion.side_means(node, scan, pushed, output);
+            if side == Side::Left { [own, rest] } else { [rest, own] }
+        })
+    }
+
+    /// Whether a split into these children is legal.
+    pub fn allow_children<C: Criterion>(
+        &self,
+        criterion: &C,
+        (left, right): (&C::Totals, &C::Totals),
+        constraint: i8,
+    ) -> bool {
+        self.allow_means(constraint, |output| [left, right].map(|totals| criterion.mean(totals, output)))
+    }
+
+    /// Whether a cut is legal, given the means of its left and of its right side in each output.
+    fn allow_means(&self, constraint: i8, means: impl Fn(usize) -> [f64; 2]) -> bool {
         constraint == 0
             || self.0.iter().enumerate().all(|(output, &[low, high])| {
-                let [own, rest] = criterion.side_means(node, scan, pushed, output);
-                let (left, right) = if side == Side::Left { (own, rest) } else { (rest, own) };
+                let [left, right] = means(output);
                 let is_ordered = if constraint > 0 { left <= right } else { left >= right };
                 is_ordered && [left, right].iter().all(|&mean| low <= mean && mean <= high)
             })

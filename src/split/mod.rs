@@ -51,7 +51,6 @@ pub use sparse::scratch::Effort;
 use crate::criterion::Criterion;
 use crate::data::Columns;
 use crate::error::Result;
-use crate::params::Splitter;
 use draw::Drawn;
 use node::NodeSearch;
 use samples::SampleSet;
@@ -63,7 +62,7 @@ use spread::Scans;
 pub struct Scratch<C: Criterion> {
     scans: Scans<C>,
     dense: dense::DenseScratch<C>,
-    /// The most rows of a small subtree; 0 where these are walked like all others.
+    /// The most rows of a small subtree; 0 if there are none.
     pub most_small_rows: usize,
     /// For the nodes of small subtrees, and for single nodes of few rows.
     pub small: SmallForm<C::Small>,
@@ -174,11 +173,28 @@ impl<C: Criterion> Search<'_, C> {
     /// a limited number of leaves take turns. `None` if it is not searched as such a node.
     fn search_small_node(&self, node: &Node<'_, C>, scratch: &mut Scratch<C>) -> Option<Found<C>> {
         let is_small = (2..=scratch.most_small_rows).contains(&node.samples.ids().len());
-        if !is_small || self.data.has_categories() || self.params.splitter == Splitter::Random {
+        if !is_small || self.data.has_categories() {
             return None;
         }
         let Scratch { small, several, wide, .. } = scratch;
-        small.find(self, node).or_else(|| several.find(self, node)).or_else(|| wide.find(self, node))
+        let found = small.find(self, node).or_else(|| several.find(self, node)).or_else(|| wide.find(self, node))?;
+        found.best.is_none_or(|best| self.is_within_limits(node, &best)).then_some(found)
+    }
+
+    /// Whether the limits of a node allow a split of its numbers. The search of small nodes knows no limits, but
+    /// if they allow its split, that is also the best of all splits that they allow.
+    fn is_within_limits(&self, node: &Node<'_, C>, split: &Candidate) -> bool {
+        let (Some(limits), Columns::Dense(columns)) = (node.limits, self.data.columns()) else { return true };
+        let constraint = self.params.constraint(split.feature);
+        if constraint == 0 {
+            return true;
+        }
+        let (column, missing_rank) = (columns.column(split.feature), self.data.missing_rank(split.feature));
+        let goes_left = |&&sample: &&u32| split.goes_left(column.rank(sample), missing_rank);
+        let left: Vec<u32> = node.samples.ids().iter().filter(goes_left).copied().collect();
+        let left = self.criterion.totals(&left);
+        let right = self.criterion.minus(node.totals, &left);
+        limits.allow_children(self.criterion, (&left, &right), constraint)
     }
 
     /// Divides the heritage of a node among the node's children. Nodes of dense data have none.

@@ -24,7 +24,7 @@ use crate::data::{Columns, DenseColumns};
 use crate::params::{FeatureSampling, Splitter, Tier};
 use crate::rng::{NodeKey, Side};
 use crate::simd::Level;
-use crate::split::candidate::{Candidate, ThresholdRule, random_threshold};
+use crate::split::candidate::{Candidate, Cut, ThresholdRule, random_threshold};
 use crate::split::dense::cells::beside;
 use crate::split::dense::random::bits_of;
 use crate::split::found::Found;
@@ -128,6 +128,8 @@ pub struct SmallSplit {
     pub feature: u32,
     /// Which values go left, if they are numbers.
     pub threshold: ThresholdRule,
+    /// The largest rank that goes left.
+    last_left: u32,
     /// The side of missing numbers, if the node has any in the column.
     pub missing: Option<Side>,
     /// The number of rows that go left.
@@ -137,13 +139,15 @@ pub struct SmallSplit {
 }
 
 impl SmallSplit {
-    /// The split as a candidate of a search whose thresholds are not random and whose columns are numbers.
+    /// The split as a candidate of a search whose columns are numbers.
     fn candidate(&self) -> Candidate {
-        let Self { feature, missing, n_left, .. } = *self;
-        let ThresholdRule::Between { last_left, first_right } = self.threshold else {
-            unreachable!("the threshold is between two ranks")
+        let Self { feature, threshold, last_left, missing, n_left, .. } = *self;
+        let cut = match threshold {
+            ThresholdRule::Between { first_right, .. } => Cut::Before(first_right),
+            ThresholdRule::At(threshold) => Cut::At(threshold),
+            ThresholdRule::Random { key, lowest, highest } => Cut::Random { key, lowest, highest },
         };
-        Candidate { missing, ..Candidate::between(feature, last_left, first_right, n_left) }
+        Candidate { missing, cut, ..Candidate::between(feature, last_left, last_left, n_left) }
     }
 }
 
@@ -189,12 +193,12 @@ impl<R> SmallForm<R> {
     }
 }
 
-/// The most rows of a small subtree; 0 if there are none, as columns are sparse or predictions are limited.
+/// The most rows of a small subtree; 0 if there are none, as columns are sparse.
 /// `has_packed` says whether the criterion has packed forms, by which large nodes are searched.
 pub fn most_rows<C: Criterion>(search: &Search<'_, C>, has_packed: bool) -> usize {
     let Columns::Dense(columns) = search.data.columns() else { return 0 };
     let is_free = matches!(search.params.force_tier, None | Some(Tier::Small));
-    if !is_free || search.params.monotonic_cst.is_some() {
+    if !is_free {
         return 0;
     }
     let tuned = match search.params.splitter {
@@ -347,7 +351,7 @@ impl<R> SmallScratch<R> {
         let (rows, out) = if self.node.list == 0 { (first, second) } else { (second, first) };
         let n_left = rows.partition(self.node.range(), &self.ranks[ranks], last_left, out);
         self.node.list = 1 - self.node.list;
-        Some(SmallSplit { feature, threshold, missing, n_left, weight: cut.weight })
+        Some(SmallSplit { feature, threshold, last_left, missing, n_left, weight: cut.weight })
     }
 }
 
@@ -392,7 +396,7 @@ impl<R> SmallScratch<R> {
             Splitter::Random => ThresholdRule::At(random_threshold(search.data, key, feature, lowest, highest)),
         };
         let weight = self.rows.row_weight(self.places()[0]);
-        SmallSplit { feature, threshold, missing: None, n_left: 1, weight }
+        SmallSplit { feature, threshold, last_left: lowest, missing: None, n_left: 1, weight }
     }
 
     /// Finds the cuts of columns of few values that have rows on both sides in the node.
