@@ -179,8 +179,8 @@ fn ask_each(
     ask_folds(learners.iter().zip(&bags).collect(), number, query, threads)
 }
 
-/// What is in the cell, which is made first if there is nothing. Two threads may make it at a time, and one of
-/// the two is kept.
+/// What is in the cell. If that is nothing, it is made: two threads may do so at a time, and one of their
+/// values is kept.
 fn get_or_make<T>(cell: &OnceLock<T>, make: impl FnOnce() -> Result<T>) -> Result<&T> {
     if let Some(value) = cell.get() {
         return Ok(value);

@@ -30,7 +30,8 @@ pub(super) struct Trial {
 }
 
 impl Trial {
-    /// A trial for the trees from number `first_tree` on. `likely` is the way to go until both have been timed.
+    /// A trial for the trees from number `first_tree` on, which go the `likely` way until both have been
+    /// timed.
     pub fn new(first_tree: u64, likely: Way) -> Self {
         Self { first_tree, likely, together: AtomicU64::new(0), alone: AtomicU64::new(0) }
     }

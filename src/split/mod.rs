@@ -181,8 +181,8 @@ impl<C: Criterion> Search<'_, C> {
         found.best.is_none_or(|best| self.is_within_limits(node, &best)).then_some(found)
     }
 
-    /// Whether the limits of a node allow a split of its numbers. The search of small nodes knows no limits, but
-    /// if they allow its split, that is also the best of all splits that they allow.
+    /// Whether the limits of a node allow a split of its numbers. The search of small nodes knows no limits,
+    /// but if they allow its split, that is also the best of all splits that they allow.
     fn is_within_limits(&self, node: &Node<'_, C>, split: &Candidate) -> bool {
         let (Some(limits), Columns::Dense(columns)) = (node.limits, self.data.columns()) else { return true };
         let constraint = self.params.constraint(split.feature);
