@@ -31,8 +31,8 @@ pub(crate) struct FoldGroup {
     pub trial: Option<Trial>,
 }
 
-/// Where the estimates of two ways differ by less than this factor, the ways are timed. Measured ratios are
-/// within a factor of 2.5 of the estimated ones (`benches/peers/crossval.py`).
+/// Where the estimates of two ways differ by less than this factor, the ways are timed: the measured ratio
+/// may be the other way round (`benches/peers/crossval.py`).
 const UNSURE: f64 = 4.0;
 /// Forests of fewer trees are asked by the estimate alone.
 const TRIAL_FROM: u64 = 4;
@@ -58,7 +58,9 @@ pub(crate) fn of(
         let n_folds = group.folds.len();
         let ratio = together_per_alone(all.data, group.params.tree(), n_folds, n_held_out, n_threads);
         let likely = if ratio < 1.0 { Way::Together } else { Way::Alone };
+        // To ask folds of one row each alone, as in leave-one-out, would cost more than a trial can save.
         let is_unsure = ratio.max(ratio.recip()) < UNSURE
+            && n_held_out > n_folds
             && all.params.n_estimators >= TRIAL_FROM
             && n_folds <= all.n_folds_at_once();
         if is_unsure {
