@@ -13,10 +13,10 @@
 //! tree, [`ask_shared`] answers for all folds of a group, and `alone` for the folds that are in no
 //! group, or in a group that is faster so (`trial`). Values are added in the order of the trees. The
 //! folds that are in no group are taken in portions, so that the memory beside data and results is
-//! bounded. They take, per row of a fold: 4 to 8 bytes for weights, twice, and once more per thread; 8 for Poisson counts or draws
-//! by weight; per output 4 (classes) or 16 (numbers), twice where the fold has classes or a fixed
-//! point of its own. A group takes 8 bytes per row, whatever the number of its folds, unless its folds are
-//! asked alone.
+//! bounded. They take, per row of a fold: 4 to 8 bytes for weights, twice, and once more per thread; 8 for
+//! Poisson counts or draws by weight; per output 4 (classes) or 16 (numbers), twice where the fold has
+//! classes or a fixed point of its own. A group takes 8 bytes per row, whatever the number of its folds,
+//! unless its folds are asked alone.
 
 mod alone;
 mod costs;
