@@ -16,6 +16,8 @@ pub struct KernelScratch {
     /// By place, row and value: the sum over the leaves below of the products of their factors,
     /// times their values. Values that no leaf below has are not kept.
     sums: Vec<Lanes>,
+    /// Contributions at the split that is closed, point by point, by row and value.
+    gains: Vec<Lanes>,
     /// By feature on the path, the slope of its factor over the factor for a row that goes along.
     slopes: Vec<Lanes>,
     /// By feature, how many splits on the path are on it.
@@ -73,12 +75,14 @@ impl KernelScratch {
         self.n_above.resize(plan.features.len().max(self.n_above.len()), 0);
         self.path.clear();
         grow(&mut self.sums, group.n_places * turns.n_rows * plan.n_values)?;
+        grow(&mut self.gains, turns.n_rows * plan.n_values)?;
         let visit = KernelVisit {
             way: self.routes.way(plan, group, at.coefficients, turns, rows)?,
             group,
             values: &plan.values,
             n_values: plan.n_values,
             sums: &mut self.sums,
+            gains: &mut self.gains,
             points: at.points,
             slopes: &mut self.slopes,
             n_above: &mut self.n_above,
@@ -208,6 +212,7 @@ struct KernelVisit<'a> {
     values: &'a [f64],
     n_values: usize,
     sums: &'a mut [Lanes],
+    gains: &'a mut [Lanes],
     points: &'a Points,
     slopes: &'a mut [Lanes],
     n_above: &'a mut [u32],
@@ -382,8 +387,17 @@ impl KernelVisit<'_> {
                             self.to.all[place(row, pair, value)] += total(&times(&gain, &slope));
                         }
                     } else {
-                        self.to.all[place(row, number, value)] += total(&gain);
+                        self.gains[row * n_values + value] = gain;
                     }
+                }
+            }
+        }
+        if KIND == SINGLE {
+            // In a loop of its own: in the loop above the compiler would split all registers into halves.
+            for row in ones(along) {
+                let row = row as usize;
+                for value in present.iter().map(|&value| value as usize) {
+                    self.to.all[place(row, number, value)] += total(&self.gains[row * n_values + value]);
                 }
             }
         }

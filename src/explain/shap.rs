@@ -301,10 +301,7 @@ impl Prepared {
         runtime: &Runtime<'_>,
     ) -> Result<()> {
         let n_rows = block.len();
-        scratch.turns.begin(&self.plan, n_rows);
-        for (number, row) in block.enumerate() {
-            scratch.turns.ask(&self.plan, number, reader.row(row));
-        }
+        scratch.turns.take(&self.plan, block, reader)?;
         for group in &self.plan.groups {
             let needed =
                 if group.n_points == LANES { vec![LANES; n_rows] } else { scratch.needed_points(self, group)? };

@@ -1,10 +1,19 @@
 //! Which way rows go at the splits of a tree.
 
+use std::ops::Range;
+
+use super::kernel::EXPLANATION;
 use super::plan::Plan;
-use crate::data::rows::{Row, for_each_row};
+use crate::data::rows::{Reader, for_each_row};
+use crate::error::Result;
+use crate::memory;
+use crate::simd::{Level, vectorized};
 
 /// Most rows of a batch: the bits of a word.
 pub const MOST_ROWS: usize = 64;
+
+/// Values of one feature that are compared at once.
+const AT_ONCE: usize = 8;
 
 /// Which way each row of a batch goes at each split of a tree.
 #[derive(Default)]
@@ -13,29 +22,92 @@ pub struct Turns {
     pub n_rows: usize,
     /// By split, a bit for each row: it goes left.
     pub go_left: Vec<u64>,
+    /// By feature of the tree and row, its value; a multiple of [`AT_ONCE`] values per feature.
+    values: Vec<f64>,
+    /// By feature of the tree, a bit for each row: its value is missing.
+    missing: Vec<u64>,
 }
 
 impl Turns {
-    /// Begins with a batch of rows.
-    pub fn begin(&mut self, plan: &Plan, n_rows: usize) {
+    /// Takes a batch of rows that the reader has loaded, and finds which way each goes at each split.
+    pub fn take(&mut self, plan: &Plan, rows: Range<usize>, reader: &mut Reader<'_>) -> Result<()> {
+        let n_rows = rows.len();
         self.n_rows = n_rows;
+        let room = n_rows.next_multiple_of(AT_ONCE);
+        let n_values = plan.features.len() * room;
+        if self.values.len() < n_values {
+            self.values = memory::zeros(EXPLANATION, n_values)?;
+        }
+        self.missing.clear();
+        self.missing.resize(plan.features.len(), 0);
+        for (number, row) in rows.enumerate() {
+            for_each_row!(reader.row(row), |value| {
+                let columns = self.values.chunks_exact_mut(room).zip(&mut self.missing);
+                for (&feature, (column, missing)) in plan.features.iter().zip(columns) {
+                    column[number] = value(feature);
+                    *missing |= u64::from(column[number].is_nan()) << number;
+                }
+            });
+        }
         self.go_left.clear();
-        self.go_left.resize(plan.splits.len(), 0);
+        let level = Level::widest();
+        for split in &plan.splits {
+            let (node, feature) = (split.node as usize, split.feature as usize);
+            let column = &self.values[feature * room..][..room];
+            let nodes = plan.tree.nodes();
+            let left = if plan.tree.category_set(node).is_some() {
+                let goes_left = |number: usize| u64::from(plan.tree.goes_left(node, column[number])) << number;
+                (0..n_rows).fold(0, |bits, number| bits | goes_left(number))
+            } else {
+                let left = at_most(level, column, nodes.threshold[node]);
+                if nodes.missing_go_to_left[node] != 0 { left | self.missing[feature] } else { left }
+            };
+            self.go_left.push(left & all_rows(n_rows));
+        }
+        Ok(())
     }
+}
 
-    /// Asks which way a row of the batch goes at each split.
-    pub fn ask(&mut self, plan: &Plan, number: usize, row: Row<'_>) {
-        for_each_row!(row, |value| {
-            for (bits, split) in self.go_left.iter_mut().zip(&plan.splits) {
-                let node = split.node as usize;
-                let goes_left = plan.tree.goes_left(node, value(plan.tree.nodes().feature[node] as u32));
-                *bits |= u64::from(goes_left) << number;
+vectorized! {
+    /// A bit for each value, which says whether it is at most the threshold.
+    fn at_most(values: &[f64], threshold: f64) -> u64 {
+        // The bytes of 0 and 1 become the bits of the highest byte of the product.
+        const GATHER: u64 = 0x0102_0408_1020_4080;
+        let mut bits = 0;
+        for group in values.as_chunks::<AT_ONCE>().0.iter().rev() {
+            let mut bytes = [0; AT_ONCE];
+            for (byte, &value) in bytes.iter_mut().zip(group) {
+                *byte = u8::from(value <= threshold);
             }
-        });
+            bits = bits << AT_ONCE | u64::from_le_bytes(bytes).wrapping_mul(GATHER) >> (u64::BITS - AT_ONCE as u32);
+        }
+        bits
     }
 }
 
 /// The bits of the first `n` rows.
 pub fn all_rows(n: usize) -> u64 {
     u64::MAX >> (MOST_ROWS - n)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn every_width_compares_as_one_value_does(
+            values in prop::collection::vec(prop_oneof![-4i8..4, Just(i8::MIN)], 8..=64), threshold in -4i8..4,
+        ) {
+            let values: Vec<f64> = values.into_iter().map(|v| if v == i8::MIN { f64::NAN } else { v.into() }).collect();
+            let values = &values[..values.len() / AT_ONCE * AT_ONCE];
+            let is_left = |number: usize| u64::from(values[number] <= threshold.into()) << number;
+            let expected = (0..values.len()).fold(0, |bits, number| bits | is_left(number));
+            for level in Level::supported() {
+                prop_assert_eq!(at_most(level, values, threshold.into()), expected);
+            }
+        }
+    }
 }
