@@ -82,6 +82,7 @@ const SWEEPS: &[(&str, &[&str], &str)] = &[
     ("SAVED_PER_LEVEL", &["1.0", "0.4", "0.6", "1.5", "2.5"], "dense, large, copied"),
     ("ROW_MAJOR_FROM", &["16777216", "0", "1000000000"], "dense, large"),
     ("ROW_MAJOR_FROM", &["16777216", "1000000000"], "dense, large, copied"),
+    ("COMPACTED_BELOW", &["512", "0", "128", "256", "1024"], "dense, images, sqrt"),
     ("PARALLEL_FROM", &["200000", "20000", "60000", "600000", "2000000"], "dense, two threads"),
     ("CELL_COST", &["2.0", "0.5", "1.0", "4.0"], "dense, two threads"),
 ];
@@ -180,6 +181,12 @@ fn growth(name: &str) -> (Dataset, Target, TreeParams, usize) {
         let x = Array2::from_shape_fn((n, d), |_| (random.uniform() * 100.0).floor());
         Dataset::from_dense(x.view(), &runtime).expect("finite")
     };
+    // Pixels of up to 256 values, three quarters of which are zero.
+    let images = |n: usize, d: usize| {
+        let mut random = Random::new(1);
+        let x = Array2::from_shape_fn((n, d), |_| (random.uniform() * 1024.0 - 768.0).max(0.0).floor());
+        Dataset::from_dense(x.view(), &runtime).expect("finite")
+    };
     // Columns of 2, 4, ..., 16 values.
     let few_values = |n: usize, d: usize| {
         let mut random = Random::new(1);
@@ -217,6 +224,7 @@ fn growth(name: &str) -> (Dataset, Target, TreeParams, usize) {
             (bytes(200_000, 256), classes(200_000), sqrt, 1)
         }
         "dense, large, copied" => (bytes(400_000, 54), classes(400_000), sqrt, 1),
+        "dense, images, sqrt" => (images(8_000, 784), random_classes(8_000, 10, 2).expect("classes"), sqrt, 1),
         "dense, two threads" => (dense(100_000, 30, Ordinals::Ranks), classes(100_000), gini, 2),
         other => panic!("no workload {other}"),
     }

@@ -44,6 +44,13 @@ impl Bitset {
     }
 }
 
+/// The lowest bits of eight bytes that are 0 or 1, side by side: that of the first byte is the lowest.
+#[inline]
+pub fn bits_of_bytes(bytes: [u8; 8]) -> u64 {
+    // Byte `i` times the power of two `56 - 7 i` is bit `i` of the highest byte of the product.
+    u64::from_le_bytes(bytes).wrapping_mul(0x0102_0408_1020_4080) >> 56
+}
+
 /// The places of the bits that are set, ascending.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "compiled for each width of registers")]

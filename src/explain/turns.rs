@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::kernel::EXPLANATION;
 use super::plan::Plan;
+use crate::bitset::bits_of_bytes;
 use crate::data::rows::{Reader, for_each_row};
 use crate::error::Result;
 use crate::memory;
@@ -71,15 +72,13 @@ impl Turns {
 vectorized! {
     /// A bit for each value, which says whether it is at most the threshold.
     fn at_most(values: &[f64], threshold: f64) -> u64 {
-        // The bytes of 0 and 1 become the bits of the highest byte of the product.
-        const GATHER: u64 = 0x0102_0408_1020_4080;
         let mut bits = 0;
         for group in values.as_chunks::<AT_ONCE>().0.iter().rev() {
             let mut bytes = [0; AT_ONCE];
             for (byte, &value) in bytes.iter_mut().zip(group) {
                 *byte = u8::from(value <= threshold);
             }
-            bits = bits << AT_ONCE | u64::from_le_bytes(bytes).wrapping_mul(GATHER) >> (u64::BITS - AT_ONCE as u32);
+            bits = bits << AT_ONCE | bits_of_bytes(bytes);
         }
         bits
     }
