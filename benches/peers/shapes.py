@@ -24,6 +24,7 @@ from common import SHARED_DATA, geometric_mean, positive, print_versions, record
 from real import SEED, SETS, Table, estimator, halves, n_splits
 
 PLANS = ("random forest", "extra trees")
+PARTS = ("images", "genes", "few")
 SIDE = 28
 N_IMAGES = 8_000
 FEW_ROWS = 1_000
@@ -83,7 +84,7 @@ def compare(name: str, table: Table, n_trees: int, repeats: int):
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--parts", nargs="+", default=["images", "genes", "few"])
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
     parser.add_argument("--sets", nargs="+", choices=SETS, default=FEW_TABLES)
     parser.add_argument("--trees", type=positive, default=100)
     parser.add_argument("--repeats", type=positive, default=5)
