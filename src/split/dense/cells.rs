@@ -20,7 +20,7 @@ tuned! {
 }
 
 /// Up to this many bins of bytes, those without rows are left in.
-const FEW_BINS: usize = 32;
+const MOST_LEFT_IN: usize = 32;
 
 /// The cells of one column in a node.
 #[derive(Debug, Default)]
@@ -78,7 +78,7 @@ impl Cells {
             if lowest > 0 {
                 lower(level, &mut self.bins, lowest);
             }
-            if samples.len() < compacted_below() && self.n_bins > FEW_BINS {
+            if samples.len() < compacted_below() && self.n_bins > MOST_LEFT_IN {
                 self.leave_out_empty_bins();
             }
             return;
@@ -260,7 +260,7 @@ mod tests {
                 prop_assert!(!cells.is_coarse());
                 // Bins without rows are left out where there are many.
                 let n_ranks = highest - lowest + 1;
-                let has_gaps = n_ranks as usize <= FEW_BINS || node.len() >= compacted_below();
+                let has_gaps = n_ranks as usize <= MOST_LEFT_IN || node.len() >= compacted_below();
                 let n_distinct = (lowest..=highest).filter(|rank| node.contains(rank)).count();
                 prop_assert_eq!(cells.n_bins, if has_gaps { n_ranks as usize } else { n_distinct });
                 prop_assert_eq!(cells.n_missing, node.iter().filter(|&&rank| Some(rank) == missing).count());
