@@ -11,6 +11,8 @@ var Scorer = {
   score: ([page, , , , score]) => {
     const explain =
       /^(why-exact|sparse|lazy|cross-validation|categories|quantiles|explaining|datasets|clusters|deployment|conversions|add-a-criterion|performance)$/;
+    // Records of decisions and the list of files are for those who change the code.
+    if (/^(decisions\/|files$)/.test(page)) return score - 30;
     return score + (page === "start" ? 12 : explain.test(page) ? 8 : 0);
   },
 };

@@ -1,4 +1,4 @@
-//! Eight numbers side by side.
+//! Arithmetic of eight doubles side by side, in a vector register.
 
 use super::quadrature::LANES;
 

@@ -1,4 +1,4 @@
-//! Why a forest predicts what it predicts.
+//! Explanations of forests: SHAP values, importances out of bag, and partial dependence.
 //!
 //! [`shap_values`] gives each feature its share of a prediction: the path-dependent SHAP value. It
 //! is the mean, over all orders of the features, of what the prediction changes when the feature

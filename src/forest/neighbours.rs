@@ -1,4 +1,4 @@
-//! How often rows share leaves.
+//! Proximities: how often rows share leaves.
 //!
 //! For each tree, rows are listed by leaf. Each row then counts the others in its leaves, tree by
 //! tree: once to know how many there are, and once to write them down, so that nothing is held

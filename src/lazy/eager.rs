@@ -1,4 +1,4 @@
-//! The tree is grown, asked, and dropped.
+//! The answer of a lazy tree by growth: the tree is grown, asked, and dropped.
 
 use super::{LazyTree, Reached};
 use crate::data::query::Query;

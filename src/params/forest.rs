@@ -1,4 +1,4 @@
-//! Hyperparameters of a forest.
+//! Hyperparameters of a forest: as written, their check, and as the engine reads them.
 
 use std::ops::Range;
 use std::sync::Arc;

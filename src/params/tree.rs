@@ -1,4 +1,4 @@
-//! Hyperparameters of one tree.
+//! Hyperparameters of one tree: as written, their check, and as the engine reads them.
 
 use std::ops::Deref;
 

@@ -1,4 +1,4 @@
-//! Bounds of prediction intervals.
+//! Bounds of prediction intervals, from Python arrays.
 #![allow(clippy::doc_markdown, reason = "the doc comments of Python functions are numpydoc")]
 
 use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};

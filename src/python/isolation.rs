@@ -1,4 +1,4 @@
-//! Isolation forests.
+//! Isolation forests: their growth from Python matrices.
 #![allow(clippy::doc_markdown, reason = "the doc comments of Python functions are numpydoc")]
 
 use numpy::{IntoPyArray, PyReadonlyArray1};

@@ -1,4 +1,4 @@
-//! How often samples share leaves.
+//! Proximities for Python: how often samples share leaves.
 #![allow(clippy::doc_markdown, reason = "the doc comments of Python functions are numpydoc")]
 
 use numpy::{IntoPyArray, PyReadonlyArray2, PyUntypedArrayMethods};

@@ -84,7 +84,8 @@ def test_every_page_is_in_the_contents():
         for tree in CONTENTS.findall(read(page)):
             names = [line for line in tree.splitlines() if line and not line.startswith(":")]
             parent = (DOCS / page).parent
-            listed |= {(parent / f"{name}.md").relative_to(DOCS).as_posix() for name in names}
+            files = [file for name in names for file in parent.glob(f"{name}.md")]
+            listed |= {file.resolve().relative_to(DOCS).as_posix() for file in files}
     assert listed == set(PAGES)
 
 

@@ -26,7 +26,8 @@ from conftest import REPOSITORY
 BENCHES = REPOSITORY / "benches"
 RESULTS = json.loads((BENCHES / "results.json").read_text(encoding="utf-8"))["rows"]
 PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]
-PAGES = [path for path in PAGES if not {"_build", "generated"} & set(path.parts)]
+# Decisions are records: their figures are those of the day on which they were made.
+PAGES = [path for path in PAGES if not {"_build", "generated", "decisions"} & set(path.parts)]
 FIGURE = re.compile(
     r"(?<![\w.,/])(\d[\d,]*(?:\.\d+)?)"
     r"(?:\s(s|ms|µs|seconds|times|fits|kB|MB|GB)\b|(x)(?!\w))"

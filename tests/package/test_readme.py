@@ -18,7 +18,6 @@ PAGES = (
     "docs/differences.md",
     "docs/benchmarks.md",
     "docs/model-files.md",
-    "docs/spread-columns.md",
 )
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)

@@ -1,1 +1,1 @@
-"""Methods of estimators that explain them."""
+"""Methods of estimators that explain them: contributions, importances, proximities, spread."""

@@ -1,4 +1,4 @@
-"""Data sets that are encoded once and taken wherever `X` is."""
+"""The class `Dataset`: its columns, its rows, its file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keys of rows, as NumPy has them."""
+"""Which rows a key in brackets means: an integer, a slice, a mask or a list, as in NumPy."""
 
 from __future__ import annotations
 

@@ -83,8 +83,8 @@ class ForestTrees(StoredTrees, FeatureReader):
         with weights: how often each index occurs in `estimators_samples_`, multiplied by the
         weights that the trees of the forest saw. But a tree alone has no samples out of bag by
         which to order categories (see `category_order`). Trees may also differ where numbers are
-        rounded, because a forest rounds in the same way for all its trees (ARCHITECTURE.md,
-        "Integers and what is rounded").
+        rounded, because a forest rounds in the same way for all its trees (docs/decisions,
+        "Weights and targets are integers").
 
         Changing the returned list does not change the forest. Assigning a list of trees, of this
         forest or of others, makes a forest of them.

@@ -1,4 +1,4 @@
-"""Random forests."""
+"""The random forests of classification and regression."""
 
 from __future__ import annotations
 

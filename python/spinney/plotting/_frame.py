@@ -1,4 +1,4 @@
-"""The frames of pictures."""
+"""The frame of axes, which pictures hide in part."""
 
 from typing import Any
 

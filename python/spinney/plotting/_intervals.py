@@ -1,4 +1,4 @@
-"""Pictures of how sure predictions are."""
+"""Pictures of how sure predictions are: intervals, and quantiles along a feature."""
 
 from __future__ import annotations
 

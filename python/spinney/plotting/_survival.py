@@ -1,4 +1,4 @@
-"""Pictures of survival curves."""
+"""Pictures of survival curves: `plot_survival_function`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Model files."""
+"""Model files: `load`, and what `save` and `load` share."""
 
 from spinney.storage._load import load
 

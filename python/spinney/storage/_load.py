@@ -1,4 +1,4 @@
-"""Reading model files."""
+"""Reading model files: `load`."""
 
 from __future__ import annotations
 

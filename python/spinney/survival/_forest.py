@@ -1,4 +1,4 @@
-"""Survival forests."""
+"""Survival forests with stored trees: random ones and extremely randomised ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A single survival tree."""
+"""The estimator of a single survival tree."""
 
 from __future__ import annotations
 

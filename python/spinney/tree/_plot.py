@@ -1,4 +1,4 @@
-"""Pictures of fitted trees."""
+"""Pictures of fitted trees: `plot_tree`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fitted trees as text (rules, the language of Graphviz), explanations and partial dependence."""
+"""Fitted trees as text: rules, and the language of Graphviz."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-//! Small subtrees whatever the weights. The scores in lanes are rounded, and tell which cuts may be the best
+//! The form of small subtrees for weights of any kind. The scores in lanes are rounded, and tell which cuts may be the best
 //! ones; these are scored and compared by the criterion itself, which pushes their rows.
 
 use std::cmp::Ordering;

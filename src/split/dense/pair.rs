@@ -1,4 +1,4 @@
-//! Nodes of two rows. Every column in which the two rows differ separates them, so all these
+//! The search of nodes of two rows. Every column in which the two rows differ separates them, so all these
 //! columns tie, and the first of them that the node draws wins.
 //!
 //! In a fully grown tree a quarter of all splits or more are of such nodes. No statistics are
