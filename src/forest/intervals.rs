@@ -20,7 +20,7 @@ const ROWS_PER_TASK: usize = 16;
 /// Trees of a table.
 const TREES: usize = 8;
 /// Of more places than this, a sample says first between which values an order statistic lies (measured
-/// by `benches/peers/intervals.py`, see `benches/NOTES.md`).
+/// by `benches/peers/intervals.py`, see `benches/notes/uncertainty.md`).
 const FEW: usize = 2048;
 /// Size of the sample, and how many of its ranks the order statistic may be away.
 const SAMPLE: usize = 256;

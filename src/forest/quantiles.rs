@@ -17,7 +17,7 @@ const RESULT: &str = "quantiles";
 /// Rows of a task.
 const ROWS_PER_TASK: usize = 16;
 /// So many rows of leaves are sorted at once (measured by `benches/peers/quantiles.py`, see
-/// `benches/NOTES.md`).
+/// `benches/notes/uncertainty.md`).
 const FEW: usize = 192;
 /// Into how many intervals, as a power of two, the ranks of more rows are divided.
 const INTERVAL_BITS: u32 = 10;

@@ -188,7 +188,7 @@ struct Link {
     node: usize,
     /// The place among the parent's children: 0 on the left, 1 on the right. As wide as the other
     /// fields: the compiler moves a bool and the padding behind it in two pieces that overlap, and a
-    /// read of both soon after waits until they are in the cache (`benches/NOTES.md`).
+    /// read of both soon after waits until they are in the cache (`benches/notes/small-subtrees.md`).
     place: usize,
 }
 

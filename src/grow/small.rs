@@ -2,7 +2,7 @@
 //!
 //! It visits the same nodes as the driver, with the same keys and the same splits, and calls the
 //! same functions of the policy for each. But nothing is made for a node but a few
-//! numbers: its rows are a range of a list. `benches/NOTES.md` says what that saves.
+//! numbers: its rows are a range of a list. `benches/notes/small-subtrees.md` says what that saves.
 
 use smallvec::SmallVec;
 

@@ -316,7 +316,8 @@ impl Network {
 
     /// As many copies of `n_high` as there are values to encipher. The compiler multiplies in 16 bits only
     /// where it reads both factors from arrays of 16-bit numbers. If it knew that all numbers of one array
-    /// are the same, it would keep that number in 32 bits (`benches/NOTES.md`), so `black_box` hides it.
+    /// are the same, it would keep that number in 32 bits (`benches/notes/sparse-search.md`), so
+    /// `black_box` hides it.
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "compiled for each width of vector registers")]
     fn copies_of_n_high<const N: usize>(&self) -> [u16; N] {

@@ -5,7 +5,7 @@
 //! bottom up: how many splits of a cluster are best taken from the left and from the right of a
 //! split follows from the costs of both sides (tree knapsack; Johnson and Niemi, "On Knapsacks,
 //! Partitions, and a New Dynamic Programming Technique for Trees", 1983). Taking the split with the
-//! most leaves below it, again and again, leaves clusters of half the size (`benches/NOTES.md`).
+//! most leaves below it, again and again, leaves clusters of half the size (`benches/notes/prediction.md`).
 
 use crate::tuning::tuned;
 

@@ -9,9 +9,9 @@
 //! cache lines.
 //!
 //! Sixteen rows in registers hide the latency of the reads of each; a list of the rows that go on
-//! costs more than the steps that it saves (`benches/NOTES.md`).
+//! costs more than the steps that it saves (`benches/notes/prediction.md`).
 
-#![allow(unsafe_code, reason = "bounds checks would double the time of a step, `benches/NOTES.md`")]
+#![allow(unsafe_code, reason = "bounds checks double the time of a step, `benches/notes/prediction.md`")]
 
 use std::collections::VecDeque;
 

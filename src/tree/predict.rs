@@ -27,7 +27,7 @@ use crate::tuning::tuned;
 
 /// Rows per block: many, so that a tree is worth being brought into the cache. All threads have the
 /// same number of blocks. Clusters want the longest lists of rows there can be, so a thread has one
-/// block if `block_bytes` allows (`benches/NOTES.md`). Otherwise each of several threads has
+/// block if `block_bytes` allows (`benches/notes/prediction.md`). Otherwise each of several threads has
 /// [`BLOCKS_PER_THREAD`], so that a thread that is slowed down leaves blocks to the others.
 const MIN_BLOCK: usize = 256;
 const MAX_BLOCK: usize = 4096;

@@ -2,7 +2,7 @@
 //!
 //! The rows of a class that are on one side of a cut are the bits that the class and the side have in
 //! common. Rows that are added up one by one wait for the row before, if that is of the same class
-//! (`benches/NOTES.md`).
+//! (`benches/notes/dense-search.md`).
 
 use super::row::slot_of;
 use super::{MAX_CLASSES, TURNS};

@@ -395,7 +395,7 @@ vectorized! {
         for (row, ranks) in rows.iter().zip(ranks) {
             for lane in 0..N {
                 // A choice of the row or 0 becomes a branch, or reads of distant numbers, which take four
-                // times as long (`benches/NOTES.md`).
+                // times as long (`benches/notes/dense-search.md`).
                 let mask = -i64::from(ranks[lane] < ends[lane]);
                 sizes[lane] += row.sizes.masked(mask as u64);
                 sums[lane] = sums[lane] + row.sum.masked(mask as u64);

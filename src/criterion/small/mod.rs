@@ -347,7 +347,7 @@ pub(crate) fn highest_of<const N: usize>(mut scores: [f64; N]) -> f64 {
 /// Whether a list of rows has ended: no row weighs nothing, so the answer is always no. But the
 /// compiler takes a loop that may end at any row for one that it cannot vectorise over the rows, and
 /// puts the lanes of each row into registers, which is what the loops over rows are made for. Over
-/// rows it would add up each lane apart, which takes twice as long (`benches/NOTES.md`).
+/// rows it would add up each lane apart, which takes twice as long (`benches/notes/small-subtrees.md`).
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
 fn is_end(weight: i32) -> bool {

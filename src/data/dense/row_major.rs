@@ -2,7 +2,7 @@
 //!
 //! A copy of some rows reads all of their cells. In columns that exceed every cache, each of these
 //! cells is a cache miss. Row by row, all cells of a row are in one or a few cache lines, so that a
-//! row is one miss or a few. `benches/NOTES.md` says what that saves.
+//! row is one miss or a few. `benches/notes/dense-search.md` says what that saves.
 
 use super::{BLOCK, DenseColumn, LINE, Ranks};
 use crate::error::Result;

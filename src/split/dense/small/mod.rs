@@ -92,7 +92,7 @@ pub struct SmallScratch<R> {
 
 /// The rows of a node of a small subtree: a range of one of the two lists of rows. All fields are as wide as
 /// registers: the compiler moves narrow ones in pieces, and a read of all soon after waits until they are in
-/// the cache (`benches/NOTES.md`).
+/// the cache (`benches/notes/small-subtrees.md`).
 #[derive(Clone, Copy)]
 pub struct SmallNodeRows {
     list: usize,

@@ -80,7 +80,7 @@ pub(super) struct Extremes {
 
 /// Asks for the ranks of some rows in some columns before they are needed. Out of line, because only
 /// large data sets need it: in line, it made single trees of other data 1 to 3 % slower
-/// (`benches/NOTES.md`).
+/// (`benches/notes/dense-search.md`).
 #[cold]
 pub(super) fn ask_for(columns: &DenseColumns, features: &[u32], samples: &[u32]) {
     fn ask<R>(ranks: &[R], samples: &[u32]) {
