@@ -16,7 +16,9 @@ LINK = re.compile(r"\]\(([^)#\s]+)")
 
 def list_texts():
     """Return the files that may name a note: sources, tests and documents."""
-    named = [path for path in REPOSITORY.iterdir() if path.suffix in KINDS or path.name == "Makefile"]
+    named = [
+        path for path in REPOSITORY.iterdir() if path.suffix in KINDS or path.name == "Makefile"
+    ]
     for folder in FOLDERS:
         named += [path for path in (REPOSITORY / folder).rglob("*") if path.suffix in KINDS]
     return named
@@ -41,4 +43,6 @@ def test_links_of_notes_resolve(note):
 
 def test_the_contents_list_every_note():
     listed = LINK.findall((NOTES / "README.md").read_text(encoding="utf-8"))
-    assert {note.name for note in FILES} - {"README.md"} == {link for link in listed if "/" not in link}
+    assert {note.name for note in FILES} - {"README.md"} == {
+        link for link in listed if "/" not in link
+    }
