@@ -1,7 +1,8 @@
-"""Make a page of tables from a file of results: one table for each script, with its command.
+"""Make tables from a file of results: one for each script, below its command.
 
     python benches/tables.py [results.json] [tables.md]
 
+A comment with the name of the script begins each part, so that a page can include the part alone.
 `make peers` writes such a file, and `benches/peers/README.md` has its format. The same results give
 the same page, which a test looks after.
 """
@@ -59,9 +60,11 @@ def write_page(results: dict) -> str:
         scripts.setdefault(results["scripts"][work], {})[work] = row
     parts = []
     for script, rows in scripts.items():
+        parts.append(f"<!-- {script} -->")
         parts.append(f"```console\npython benches/peers/{script}\n```")
         parts.append(write_table(rows))
     versions = ", ".join(f"{name} {version}" for name, version in results["versions"].items())
+    parts.append("<!-- machine -->")
     parts.append(f"Measured on: {results['processor']}; {versions}.")
     return "\n\n".join(parts) + "\n"
 

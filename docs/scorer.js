@@ -1,4 +1,12 @@
-// How the search of the site ranks pages: those that explain come before those that list.
+// How the search of the site ranks pages: those that explain a subject come before those that list.
+const BONUS = [
+  [12, "categories"],
+  [11, "start uncertainty"],
+  [10, "sparse cross-validation explaining datasets deployment quantiles"],
+  [8, "why-exact samples lazy survival anomalies rare-classes imputation boruta clusters conversions"],
+  [8, "coming-from differences add-a-criterion"],
+  [2, "benchmarks"],
+];
 var Scorer = {
   objNameMatch: 11,
   objPartialMatch: 6,
@@ -9,10 +17,9 @@ var Scorer = {
   term: 5,
   partialTerm: 2,
   score: ([page, , , , score]) => {
-    const explain =
-      /^(why-exact|sparse|lazy|cross-validation|categories|quantiles|explaining|datasets|clusters|deployment|conversions|add-a-criterion|performance)$/;
     // Records of decisions and the list of files are for those who change the code.
     if (/^(decisions\/|files$)/.test(page)) return score - 30;
-    return score + (page === "start" ? 12 : explain.test(page) ? 8 : 0);
+    const [bonus] = BONUS.find(([, pages]) => pages.split(" ").includes(page)) || [0];
+    return score + bonus;
   },
 };

@@ -104,7 +104,7 @@ def test_reports_are_what_the_results_give(tmp_path):
     made = {path.name: path.read_text(encoding="utf-8") for path in tmp_path.iterdir()}
     kept = [path for path in (folder / "results").iterdir() if path.suffix != ".json"]
     assert made == {path.name: path.read_text(encoding="utf-8") for path in kept}
-    shown = read("performance.md")
+    shown = read("benchmarks.md")
     assert all(f"results/{name}" in shown for name in made)
 
 

@@ -14,7 +14,6 @@ from programs import run_blocks, run_script
 
 PAGES = (
     "README.md",
-    "docs/guide.md",
     "docs/differences.md",
     "docs/benchmarks.md",
     "docs/model-files.md",
@@ -88,13 +87,14 @@ def test_the_tables_of_the_site_are_made_from_the_results(tmp_path):
     run_script(benches / "tables.py", benches / "results.json", tables, folder=tmp_path)
     written = tables.read_text(encoding="utf-8")
     assert written == (benches / "tables.md").read_text(encoding="utf-8")
-    page = (REPOSITORY / "docs" / "performance.md").read_text(encoding="utf-8")
-    assert "```{include} ../benches/tables.md\n" in page
+    page = (REPOSITORY / "docs" / "benchmarks.md").read_text(encoding="utf-8")
     results = json.loads((benches / "results.json").read_text(encoding="utf-8"))
     assert set(results["scripts"]) == set(results["rows"])
     for script in set(results["scripts"].values()):
         assert (benches / "peers" / script).exists()
-        assert f"python benches/peers/{script}\n" in written
+        assert f"<!-- {script} -->\n\n```console\npython benches/peers/{script}\n" in written
+        start = f'```{{include}} ../benches/tables.md\n:start-after: "<!-- {script} -->"\n'
+        assert f'{start}:end-before: "<!--"\n```\n' in page
 
 
 def test_charts_have_what_results_have(tmp_path):
