@@ -274,6 +274,7 @@ peers: $(VENVS)/peers.stamp ## Print the side-by-side tables, write dist/results
 	$(VENVS)/peers/bin/python benches/peers/crossval.py $(if $(QUICK),--quick)
 	$(VENVS)/peers/bin/python benches/peers/dataset.py $(if $(QUICK),--quick)
 	$(VENVS)/peers/bin/python benches/peers/memory.py $(if $(QUICK),--quick)
+	$(VENVS)/peers/bin/python benches/peers/project.py $(if $(QUICK),--quick)
 	$(VENVS)/peers/bin/python benches/peers/explain.py $(if $(QUICK),--quick --peer-rows 2 --text-rows 20)
 
 # A script says which data it misses (DATA=FOLDER: where they are) and ends the run. The package

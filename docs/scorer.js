@@ -4,7 +4,7 @@ const BONUS = [
   [11, "start uncertainty"],
   [10, "sparse cross-validation explaining datasets deployment quantiles"],
   [8, "why-exact samples lazy survival anomalies rare-classes imputation boruta clusters conversions"],
-  [8, "coming-from differences add-a-criterion"],
+  [8, "coming-from differences add-a-criterion project which-forest"],
   [2, "benchmarks"],
 ];
 var Scorer = {

@@ -6,14 +6,16 @@ A comment before a paragraph, a list or a table says where its figures come from
     one tree, 20 Newsgroups: spinney; scikit-learn; scikit-learn x
     leave-one-out, Breast, 569 rows, gini: spinney / spinney, a fit
     papers/regression: 50,000 | L1, Spinney
+    peers/project: all steps | Spinney
     3 by predict.py
     2 estimated
     -->
 
 Each line is a row of `benches/results.json` with its libraries (seconds; with an x how many times
-as long as ours; two with a slash for their quotient), a file of `benches/papers/results` with rows
-and columns of its tables, or a number of figures that no file has: those that a script of
-`benches/peers` prints, estimates, and those that somebody measured without a script.
+as long as ours; two with a slash for their quotient), a file of `benches/papers/results` or
+`benches/peers/results` with rows and columns of its tables, or a number of figures that no file
+has: those that a script of `benches/peers` prints, estimates, and those that somebody measured
+without a script.
 """
 
 import json
@@ -52,9 +54,9 @@ def find_figures(block):
 
 def find_recorded(key, item):
     """Return a figure of a file of results."""
-    if key.startswith("papers/"):
-        name = key.removeprefix("papers/")
-        path = BENCHES / "papers" / "results" / f"{name}.json"
+    if key.startswith(("papers/", "peers/")):
+        folder, name = key.split("/")
+        path = BENCHES / folder / "results" / f"{name}.json"
         row_name, column = item.split(" | ")
         for table in json.loads(path.read_text(encoding="utf-8"))["tables"]:
             for row in table["rows"]:

@@ -1,0 +1,54 @@
+"""House prices with Spinney: categories and holes stay as they are, the table is encoded once."""
+
+import joblib
+import pandas as pd
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.model_selection import GridSearchCV
+
+import spinney
+
+GRID = {"max_features": [0.2, 0.5], "min_samples_leaf": [1, 3]}
+
+
+def encode(houses):
+    """Return the words of the listings, and all columns as a data set."""
+    words = TfidfVectorizer(ngram_range=(1, 2), min_df=5).fit(houses["listing"])
+    categories = list(houses.drop(columns="listing").select_dtypes(exclude="number"))
+    return words, spinney.Dataset(add_words(houses, words), categorical_features=categories)
+
+
+def add_words(houses, words):
+    """Return the houses with a column for each word in place of the listing."""
+    matrix = words.transform(houses["listing"]).toarray()
+    columns = pd.DataFrame(matrix, houses.index, words.get_feature_names_out())
+    return houses.drop(columns="listing").join(columns)
+
+
+def search(dataset, prices, n_trees=100):
+    """Return the search, whose best forest is fitted to all houses."""
+    forest = spinney.RandomForestRegressor(n_trees, random_state=0)
+    return GridSearchCV(forest, GRID, cv=3).fit(dataset, prices)
+
+
+def predict(words, forest, houses):
+    return forest.predict(add_words(houses, words))
+
+
+def find_importances(words, forest, dataset, prices, n_repeats=5):
+    """Return what R2 loses out of bag if a column, or all words, are permuted."""
+    listing = set(words.get_feature_names_out())
+    columns = [name for name in forest.feature_names_in_ if name not in listing]
+    groups = [*([name] for name in columns), list(listing)]
+    found = forest.permutation_importance_oob(
+        dataset, prices, n_repeats=n_repeats, groups=groups, scoring="r2", random_state=0
+    )
+    return pd.Series(found.importances_mean, [*columns, "listing"])
+
+
+def save(words, forest, folder):
+    joblib.dump(words, folder / "words.joblib")
+    forest.save(folder / "prices.spinney")
+
+
+def load(folder):
+    return joblib.load(folder / "words.joblib"), spinney.load(folder / "prices.spinney")
