@@ -57,9 +57,8 @@ class OutOfBag:
         self._warn_of_seen(int(np.count_nonzero(n_trees == 0)))
         return values
 
-    def _mark_trees(self, n_rows: int, n_threads: int, oob_score: Any) -> NDArray[np.bool_] | None:
+    def _mark_trees(self, n_rows: int, n_threads: int, oob_score: bool) -> NDArray[np.bool_] | None:
         """Return, of shape (n_rows, n_trees), which trees count for a row; None if all do."""
-        check_oob_score(oob_score)
         if not oob_score:
             return None
         return self._get_draws(n_rows).mark_unseen(self.forest_.seeds, n_threads).astype(bool)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from spinney._explain.out_of_bag import OutOfBag
+from spinney._explain.out_of_bag import OutOfBag, check_oob_score
 from spinney._spinney import draw_rows
 
 # Rows of so many numbers, one for each tree, are held at once.
@@ -64,6 +64,7 @@ class StandardErrors(OutOfBag, ABC):
         check_is_fitted(self)
         matrix: Any = self._validate_X_predict(X)  # type: ignore[attr-defined]
         n_threads: int = self._count_threads()  # type: ignore[attr-defined]
+        check_oob_score(oob_score)
         counted = self._mark_trees(matrix.shape[0], n_threads, oob_score)
         gram, n_samples, variance = self._multiply_counts(n_threads)
         values = self.forest_.predict_trees(matrix, n_threads)

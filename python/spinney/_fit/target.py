@@ -61,14 +61,12 @@ class ClassTarget(ClassifierMixin, ABC):
         return read_labels(y)
 
     def _encode_y(self, y: NDArray[Any]) -> EncodedTarget:
-        is_integer = y.dtype.kind in "iu"
-        if not is_integer:
-            check_classification_targets(y)
+        if y.dtype.kind == "O":
+            # Others than strings are refused by the first of them.
+            check_classification_targets(y[:1])
         numbered = [number_distinct(column) for column in y.T]
         classes = [labels for labels, _ in numbered]
-        if is_integer and 2 * sum(labels.shape[0] for labels in classes) > y.shape[0]:
-            # The check, which sorts all rows, accepts integers, but warns if most are distinct.
-            check_classification_targets(y)
+        _check_classes(y, classes)
         self.__dict__.update(make_class_attributes(classes))
         codes = np.column_stack([numbers for _, numbers in numbered]).astype(np.uint32, order="C")
         return EncodedTarget(codes, [labels.shape[0] for labels in classes])
@@ -180,6 +178,21 @@ class NumberTarget(RegressorMixin):
         # What is no number is refused when it is converted.
         if self.criterion == "poisson" and targets.dtype.kind in "biuf":
             check_counts(targets, self._wanted_sum)
+
+
+def _check_classes(y: NDArray[Any], classes: list[NDArray[Any]]) -> None:
+    """Let scikit-learn refuse numbers that are no classes, and warn of labels that mostly differ.
+
+    Its check sorts all labels, of strings for seconds in which Ctrl-C has to wait. So it gets few.
+    """
+    n_distinct = [labels.shape[0] for labels in classes]
+    if 2 * sum(n_distinct) > y.shape[0]:
+        check_classification_targets(y)
+    elif y.dtype.kind not in "biuU":
+        # At least two of each, of which no warning says that they mostly differ.
+        n_rows = 2 * max(n_distinct)
+        few = np.column_stack([np.resize(labels, n_rows) for labels in classes])
+        check_classification_targets(few)
 
 
 def warn_of_small_leaves(quantile: float, min_samples_leaf: float, n_samples: int) -> None:
