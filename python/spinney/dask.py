@@ -2,6 +2,9 @@
 
 The forests are, bit for bit, those of the classes of the same names in `spinney`, however many
 workers there are and whatever becomes of them.
+
+Results are gathered from the workers that have them. The executor of `Client.get_executor` would
+take them through the scheduler, and its futures never end if that fails.
 """
 
 from __future__ import annotations
@@ -31,7 +34,7 @@ from spinney import ensemble
 from spinney._cluster.growth import Workers
 from spinney._cluster.job import Grown, Job
 from spinney.dataset import Dataset
-from spinney.ensemble._cluster_forest import ClusterClassifier, ClusterForest, ClusterRegressor
+from spinney.ensemble._cluster_forest import ClusterClassifier, ClusterForest
 
 __all__ = [
     "ExtraTreesClassifier",
@@ -129,24 +132,19 @@ class DaskForest(ClusterForest):
         blocks = X.to_delayed() if is_frame else X.rechunk({1: -1}).to_delayed().ravel()
         lengths = [np.nan] * len(blocks) if is_frame else X.chunks[0]
         model = dask.delayed(self.to_local(), pure=False, traverse=False)
-        sample = self._make_sample(method)
-        results = [dask.delayed(_apply)(model, method, block) for block in blocks]
+        results = [getattr(model, method)(block) for block in blocks]
 
         def join(parts: list[Any], of_output: NDArray[Any]) -> Any:
-            shapes = [(length, *of_output.shape[1:]) for length in lengths]
-            arrays = [
-                da.from_delayed(part, shape, dtype=of_output.dtype)
-                for part, shape in zip(parts, shapes, strict=True)
-            ]
-            return da.concatenate(arrays)
+            shape, dtype = of_output.shape[1:], of_output.dtype
+            pairs = zip(parts, lengths, strict=True)
+            return da.concatenate(
+                [da.from_delayed(part, (length, *shape), dtype) for part, length in pairs]
+            )
 
+        sample = self._make_sample(method)
         if not isinstance(sample, list):
             return join(results, sample)
         return [join([part[n] for part in results], sample[n]) for n in range(len(sample))]
-
-
-def _apply(model: Any, method: str, block: Any) -> Any:
-    return getattr(model, method)(block)
 
 
 class ExtraTreesClassifier(DaskForest, ClusterClassifier, ensemble.ExtraTreesClassifier):
@@ -172,7 +170,7 @@ class ExtraTreesClassifier(DaskForest, ClusterClassifier, ensemble.ExtraTreesCla
     """
 
 
-class ExtraTreesRegressor(DaskForest, ClusterRegressor, ensemble.ExtraTreesRegressor):
+class ExtraTreesRegressor(DaskForest, ensemble.ExtraTreesRegressor):
     """Extremely randomised trees, grown by the workers of a Dask cluster.
 
     It is, bit for bit, the forest of the class of the same name in `spinney`, whose parameters and
@@ -218,7 +216,7 @@ class RandomForestClassifier(DaskForest, ClusterClassifier, ensemble.RandomFores
     """
 
 
-class RandomForestRegressor(DaskForest, ClusterRegressor, ensemble.RandomForestRegressor):
+class RandomForestRegressor(DaskForest, ensemble.RandomForestRegressor):
     """A random forest, grown by the workers of a Dask cluster.
 
     It is, bit for bit, the forest of the class of the same name in `spinney`, whose parameters and

@@ -13,14 +13,7 @@ from numpy.typing import NDArray
 
 try:
     import ray
-    from ray.exceptions import (
-        NodeDiedError,
-        ObjectLostError,
-        OutOfMemoryError,
-        TaskCancelledError,
-        TaskUnschedulableError,
-        WorkerCrashedError,
-    )
+    from ray import exceptions
 except ImportError as error:
     raise ImportError(
         'spinney.ray needs the package ray: python -m pip install "spinney[ray]"'
@@ -29,7 +22,7 @@ except ImportError as error:
 from spinney import ensemble
 from spinney._cluster.growth import Workers
 from spinney._cluster.job import Grown, Job
-from spinney.ensemble._cluster_forest import ClusterClassifier, ClusterForest, ClusterRegressor
+from spinney.ensemble._cluster_forest import ClusterClassifier, ClusterForest
 
 __all__ = [
     "ExtraTreesClassifier",
@@ -66,12 +59,12 @@ class RayWorkers(Workers):
     """
 
     LOST = (
-        NodeDiedError,
-        ObjectLostError,
-        OutOfMemoryError,
-        TaskCancelledError,
-        TaskUnschedulableError,
-        WorkerCrashedError,
+        exceptions.NodeDiedError,
+        exceptions.ObjectLostError,
+        exceptions.OutOfMemoryError,
+        exceptions.TaskCancelledError,
+        exceptions.TaskUnschedulableError,
+        exceptions.WorkerCrashedError,
     )
 
     def __init__(self, options: dict[str, Any] | None = None) -> None:
@@ -116,16 +109,15 @@ class RayForest(ClusterForest):
     def _read_collections(self, X: Any, others: list[Any]) -> tuple[Any, list[Any]]:
         if not self._is_collection(X):
             return X, others
-        # The blocks stay in their order, which that of rows depends on.
-        rows = X.materialize()
+        import pyarrow as pa
+
+        # The blocks stay in their order, which that of rows depends on. Ray's own `to_pandas` would
+        # lose the categories of blocks that have different ones.
+        tables = ray.get(X.materialize().to_arrow_refs())
+        frame = pa.concat_tables(tables, promote_options="default").to_pandas()
         names = [other for other in others if isinstance(other, str)]
-        values = [
-            _read_frame(rows.select_columns([other]))[other].to_numpy()
-            if isinstance(other, str)
-            else other
-            for other in others
-        ]
-        return _read_frame(rows.drop_columns(names) if names else rows), values
+        values = [frame[other].to_numpy() if isinstance(other, str) else other for other in others]
+        return frame.drop(columns=names), values
 
     def _is_collection(self, X: Any) -> bool:
         import ray.data
@@ -142,13 +134,6 @@ class RayForest(ClusterForest):
             return {"prediction": getattr(ray.get(model), method)(frame)}
 
         return X.map_batches(apply, batch_format="pandas")
-
-
-def _read_frame(rows: Any) -> Any:
-    """Return a materialised Ray data set as a data frame."""
-    import pyarrow as pa
-
-    return pa.concat_tables(ray.get(rows.to_arrow_refs()), promote_options="default").to_pandas()
 
 
 class ExtraTreesClassifier(RayForest, ClusterClassifier, ensemble.ExtraTreesClassifier):
@@ -175,7 +160,7 @@ class ExtraTreesClassifier(RayForest, ClusterClassifier, ensemble.ExtraTreesClas
     """
 
 
-class ExtraTreesRegressor(RayForest, ClusterRegressor, ensemble.ExtraTreesRegressor):
+class ExtraTreesRegressor(RayForest, ensemble.ExtraTreesRegressor):
     """Extremely randomised trees, grown by the workers of a Ray cluster.
 
     It is, bit for bit, the forest of the class of the same name in `spinney`, whose parameters and
@@ -223,7 +208,7 @@ class RandomForestClassifier(RayForest, ClusterClassifier, ensemble.RandomForest
     """
 
 
-class RandomForestRegressor(RayForest, ClusterRegressor, ensemble.RandomForestRegressor):
+class RandomForestRegressor(RayForest, ensemble.RandomForestRegressor):
     """A random forest, grown by the workers of a Ray cluster.
 
     It is, bit for bit, the forest of the class of the same name in `spinney`, whose parameters and

@@ -2,6 +2,15 @@
 
 A range of trees is a function of the data set, of parameters and of numbers of trees. So it does
 not matter where and how often it is grown, and what is lost is grown again.
+
+Dask and Ray carry the data, run a task again whose worker has died, and cancel tasks. This file
+does what they do not:
+
+- It chooses ranges that take two seconds. Nobody knows beforehand how long a tree takes: with a
+  task for each tree small trees drown in messages, and with few tasks a lost one costs much.
+- It ends. Dask waits for ever for a task when no worker is left, and cancels tasks when the last
+  worker that had the job has died: then the job is shared again.
+- It reports progress, and puts the trees in the order of their numbers.
 """
 
 from __future__ import annotations
@@ -99,21 +108,22 @@ def grow(
                 watcher(growth.n_done)
     finally:
         workers.release()
-    return growth.join()
+    grown = [growth.grown[first] for first in sorted(growth.grown)]
+    forest = reduce(Forest.extended, (part.forest for part in grown))
+    return forest, grown[0].max_features, grown[0].with_missing
 
 
 class _Growth:
     """A forest that is being grown."""
 
     def __init__(self, workers: Workers, job: Job, first_tree: int, n_trees: int) -> None:
-        self._workers, self._job, self._shared = workers, job, None
+        self._workers, self._job = workers, job
+        self._shared: Any = None
         # The first tree and the number of trees of ranges that are to be handed out, and are.
         self._pending = deque([(first_tree, n_trees)])
         self._running: dict[Future[Grown], tuple[int, int]] = {}
-        self._grown: dict[int, Grown] = {}
-        self.n_done = 0
-        self._seconds = 0.0
-        self._n_losses = 0
+        self.grown: dict[int, Grown] = {}
+        self.n_done, self._seconds, self._n_losses = 0, 0.0, 0
         # When there were workers, and when a task was finished.
         self._last_seen = self._last_news = time.monotonic()
 
@@ -124,13 +134,11 @@ class _Growth:
             self._last_seen = time.monotonic()
         elif time.monotonic() - self._last_seen > _PATIENCE:
             raise TimeoutError(f"The cluster has had no workers for {_PATIENCE:.0f} seconds.")
-        if n_slots == 0:
-            return
-        size = self._choose_size(n_slots)
+        n_wanted = _AHEAD * n_slots
+        size = self._choose_size(n_wanted)
         try:
-            while self._pending and len(self._running) < _AHEAD * n_slots:
-                if self._shared is None:
-                    self._shared = self._workers.share(self._job)
+            while self._pending and len(self._running) < n_wanted:
+                self._shared = self._shared or self._workers.share(self._job)
                 first, n_trees = self._pending[0]
                 taken = min(n_trees, size)
                 self._running[self._workers.submit(self._shared, first, taken)] = (first, taken)
@@ -140,13 +148,13 @@ class _Growth:
         except self._workers.LOST as error:
             self._note_loss(error)
 
-    def _choose_size(self, n_slots: int) -> int:
-        """Return the number of trees of a task."""
+    def _choose_size(self, n_tasks: int) -> int:
+        """Return the number of trees of a task, if so many tasks are handed out at a time."""
         if self.n_done == 0:
             return 1
         by_time = int(_TASK_SECONDS * self.n_done / max(self._seconds, 1e-9))
         # All workers are to be done at the same time.
-        fair = sum(n for _, n in self._pending) // (_AHEAD * n_slots)
+        fair = sum(n for _, n in self._pending) // max(n_tasks, 1)
         return max(1, min(by_time, fair))
 
     def take_in(self) -> None:
@@ -155,17 +163,16 @@ class _Growth:
             time.sleep(_LOOK)
         lost = None
         for task in wait(self._running, _LOOK, FIRST_COMPLETED).done:
-            numbers = self._running.pop(task)
+            first, n_trees = self._running.pop(task)
             try:
-                result = task.result()
+                self.grown[first] = task.result()
             except self._workers.LOST as error:
-                self._pending.appendleft(numbers)
+                self._pending.appendleft((first, n_trees))
                 lost = error
-                continue
-            self._grown[numbers[0]] = result
-            self.n_done += numbers[1]
-            self._seconds += result.seconds
-            self._n_losses, self._last_news = 0, time.monotonic()
+            else:
+                self.n_done += n_trees
+                self._seconds += self.grown[first].seconds
+                self._n_losses, self._last_news = 0, time.monotonic()
         if lost is not None:
             self._note_loss(lost)
 
@@ -180,9 +187,3 @@ class _Growth:
                 "Workers that have too little memory are killed: to grow trees, one needs at least "
                 f"{self._job.n_bytes:,} bytes. The last loss: {reason!r}"
             ) from reason
-
-    def join(self) -> tuple[Forest, int, NDArray[np.int64]]:
-        """Return all trees, in the order of their numbers."""
-        grown = [self._grown[first] for first in sorted(self._grown)]
-        forest = reduce(Forest.extended, (part.forest for part in grown))
-        return forest, grown[0].max_features, grown[0].with_missing

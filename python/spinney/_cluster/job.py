@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import platform
 import time
 from functools import cached_property
@@ -41,15 +42,9 @@ class Job:
     def __init__(self, dataset: Dataset, task: Task) -> None:
         self._version, self._dataset = __version__, dataset
         self._task = task._replace(n_threads=1, watcher=None)
-        draws = task.draws
-        given = draws and draws.given
-        arrays = (
-            task.y,
-            draws and draws.sample_weight,
-            draws and draws.sample_ids,
-            given and given.rows,
-        )
-        self.n_bytes = dataset.n_bytes + sum(a.nbytes for a in arrays if a is not None)
+        arrays: list[pickle.PickleBuffer] = []
+        pickle.dumps(self._task, protocol=5, buffer_callback=arrays.append)
+        self.n_bytes = dataset.n_bytes + sum(array.raw().nbytes for array in arrays)
 
     def with_file(self, path: Path) -> Job:
         """Return the job with data that have a file; write it if there is none."""

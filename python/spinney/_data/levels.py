@@ -157,9 +157,9 @@ def number_distinct(column: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp
         return values[is_present], numbers.take(codes)
     if column.dtype.kind == "O":
         # Objects are compared by Python, which takes twenty times as long as to hash them.
-        values, codes = factorize(column)
+        values, places = factorize(column)
         distinct, ranks = np.unique(values, return_inverse=True)
-        return distinct, ranks.reshape(-1).take(codes)
+        return distinct, ranks.reshape(-1).take(places)
     distinct = _unique_by_parts(column)
     numbers = np.empty(column.shape[0], dtype=np.intp)
     for start in range(0, column.shape[0], _ROWS_AT_ONCE):

@@ -94,39 +94,28 @@ def write_blocks(
     """Write the file of a sparse data set, given blocks of rows; see `write_source`."""
     with ExitStack() as files:
         room = _Room(path.parent, files)
-        _write(path, blocks, categorical_features, max_memory, encode, n_threads, verbose, room)
-
-
-def _write(
-    path: Path,
-    blocks: Iterable[Any],
-    categorical_features: Any,
-    max_memory: int,
-    encode: Callable[[Any, Any], tuple[Columns, StoredDataset]],
-    n_threads: int,
-    verbose: int,
-    room: _Room,
-) -> None:
-    stored = _Blocks(room)
-    exact = _check_categories(blocks, categorical_features)
-    for block in merge_blocks(exact, max(1, max_memory // _BYTES_PER_ENTRY)):
-        stored.add(block)
-    if not stored.counts:
-        raise ValueError("source must have at least one block of rows. Got none.")
-    writer = _SparseWriter(room, stored.n_rows)
-    parts: list[tuple[StoredDataset, int]] = []
-    n_features = stored.shape[1]
-    by_type = categorical_features is None or isinstance(categorical_features, str)
-    mask = None if by_type else mark_categorical(categorical_features, stored.shape, None)
-    with show_columns(verbose, n_features) as watcher:
-        for start, end in stored.divide(max_memory):
-            wanted = categorical_features if by_type else None if mask is None else mask[start:end]
-            columns, described = encode(stored.read(start, end), wanted)
-            writer.add(dict(columns.sections()), end - start)
-            parts.append((described, end - start))
-            watcher(end)
-    sections = writer.finish(max_memory)
-    replace_file(path, frame(list_sections(join_stored(parts), sections), n_threads))
+        stored = _Blocks(room)
+        exact = _check_categories(blocks, categorical_features)
+        for block in merge_blocks(exact, max(1, max_memory // _BYTES_PER_ENTRY)):
+            stored.add(block)
+        if not stored.counts:
+            raise ValueError("source must have at least one block of rows. Got none.")
+        writer = _SparseWriter(room, stored.n_rows)
+        parts: list[tuple[StoredDataset, int]] = []
+        n_features = stored.shape[1]
+        by_type = categorical_features is None or isinstance(categorical_features, str)
+        mask = None if by_type else mark_categorical(categorical_features, stored.shape, None)
+        with show_columns(verbose, n_features) as watcher:
+            for start, end in stored.divide(max_memory):
+                wanted = (
+                    categorical_features if by_type else None if mask is None else mask[start:end]
+                )
+                columns, described = encode(stored.read(start, end), wanted)
+                writer.add(dict(columns.sections()), end - start)
+                parts.append((described, end - start))
+                watcher(end)
+        sections = writer.finish(max_memory)
+        replace_file(path, frame(list_sections(join_stored(parts), sections), n_threads))
 
 
 def _check_categories(blocks: Iterable[Any], categorical_features: Any) -> Iterator[Any]:

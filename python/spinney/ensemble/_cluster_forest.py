@@ -13,7 +13,7 @@ import numpy as np
 
 from spinney._cluster.growth import Workers, use_workers
 from spinney.dataset import Dataset
-from spinney.ensemble._forest import BaseForest, ForestClassifier, ForestRegressor
+from spinney.ensemble._forest import BaseForest, ForestClassifier
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -110,13 +110,10 @@ class ClusterForest(BaseForest):
             Of the class of the same name in `spinney`, with the parameters and the fitted
             attributes of this one. The trees are shared.
         """
-        parameters = self.get_params(deep=False)
-        del parameters[self._connection]
-        local: Any = self._local_class(**parameters)
-        attributes = vars(self)
-        vars(local).update(
-            {name: attributes[name] for name in attributes.keys() - {self._connection}}
-        )
+        # The parameters are attributes as well.
+        local = object.__new__(self._local_class)
+        vars(local).update(vars(self))
+        del vars(local)[self._connection]
         return local
 
     def save(self, path: Any) -> None:
@@ -159,10 +156,6 @@ class ClusterClassifier(ClusterForest, ForestClassifier):
         if self._is_collection(X):
             return self._apply_lazily("predict_proba", X)
         return super().predict_proba(X)
-
-
-class ClusterRegressor(ClusterForest, ForestRegressor):
-    """Base class of the forests of a cluster that predict numbers."""
 
 
 def _add_parameter(initialize: Any, name: str) -> Any:

@@ -118,11 +118,12 @@ def partial_dependence(
         raise ValueError(
             f"{_NAME} takes one output of classes. Got {estimator.n_outputs_} of them."
         )
-    forest = estimator._get_forest()
-    if times is not None:
-        if not isinstance(estimator, StoredSurvivalModel):
-            reject_parameter(_NAME, "times", times, "None for a model that is no survival model")
+    if times is None:
+        forest = estimator._get_forest()
+    elif isinstance(estimator, StoredSurvivalModel):
         forest = estimator._make_forest_of_curves(read_times(times))
+    else:
+        reject_parameter(_NAME, "times", times, "None for a model that is no survival model")
     samples = estimator._validate_values(X)
     if isinstance(samples, CompressedMatrix):
         parts = (samples.data, samples.indices, samples.indptr)

@@ -14,11 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn import model_selection as of_sklearn
 
-from spinney.model_selection._sharing import (
-    CrossValidation,
-    accepts_error_score,
-    find_scoring_obstacle,
-)
+from spinney.model_selection._sharing import CrossValidation, find_scoring_obstacle
 
 
 def cross_validate(
@@ -110,13 +106,11 @@ def cross_validate(
     True
     """
     work = CrossValidation(estimator, X, y, groups, cv, params, n_jobs, verbose)
-    obstacle = find_scoring_obstacle(scoring, several=True)
+    obstacle = find_scoring_obstacle(scoring, error_score, several=True)
     if return_train_score is not False:
         obstacle = "`return_train_score` asks for predictions of training samples"
     elif return_estimator is not False:
         obstacle = "`return_estimator` asks for the fitted estimators"
-    elif not accepts_error_score(error_score):
-        obstacle = "scikit-learn checks `error_score`"
     shared = work.share(obstacle, fails=isinstance(error_score, str))
     scores: dict[str, Any] = of_sklearn.cross_validate(
         **(shared or work.prepare_refits()),
@@ -193,9 +187,7 @@ def cross_val_score(
     True
     """
     work = CrossValidation(estimator, X, y, groups, cv, params, n_jobs, verbose)
-    obstacle = find_scoring_obstacle(scoring, several=False)
-    if not accepts_error_score(error_score):
-        obstacle = "scikit-learn checks `error_score`"
+    obstacle = find_scoring_obstacle(scoring, error_score, several=False)
     shared = work.share(obstacle, fails=isinstance(error_score, str))
     scores: NDArray[np.float64] = of_sklearn.cross_val_score(
         **(shared or work.prepare_refits()),

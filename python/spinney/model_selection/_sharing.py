@@ -300,29 +300,25 @@ class CrossValidation:
         }
 
 
-def accepts_error_score(error_score: Any) -> bool:
-    """Return whether an `error_score` is legal."""
-    return isinstance(error_score, Real) or (
-        isinstance(error_score, str) and error_score == "raise"
-    )
-
-
-def find_scoring_obstacle(scoring: Any, *, several: bool) -> str | None:
+def find_scoring_obstacle(scoring: Any, error_score: Any, *, several: bool) -> str | None:
     """Return why scores depend on more than predictions for the test rows; None if they do not.
 
     A user's own function may do anything with the estimator, so the folds are refitted for it.
 
     Parameters
     ----------
-    scoring : object
-        The parameter of scikit-learn's functions.
+    scoring, error_score : object
+        The parameters of scikit-learn's functions.
     several : bool
-        Whether it may be a collection of scorers.
+        Whether `scoring` may be a collection of scorers.
     """
+    is_word = isinstance(error_score, str) and error_score == "raise"
+    if not (is_word or isinstance(error_score, Real)):
+        return "scikit-learn checks `error_score`"
     if several and isinstance(scoring, dict):
         scoring = list(scoring.values())
     if several and isinstance(scoring, (list, tuple, set)):
-        obstacles = (find_scoring_obstacle(one, several=False) for one in scoring)
+        obstacles = (find_scoring_obstacle(one, error_score, several=False) for one in scoring)
         return next((obstacle for obstacle in obstacles if obstacle is not None), None)
     if isinstance(scoring, str):
         return None if scoring in get_scorer_names() else f"{scoring!r} is no known scorer"
