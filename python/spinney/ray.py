@@ -114,7 +114,7 @@ class RayForest(ClusterForest):
         # The blocks stay in their order, which that of rows depends on. Ray's own `to_pandas` would
         # lose the categories of blocks that have different ones.
         tables = ray.get(X.materialize().to_arrow_refs())
-        frame = pa.concat_tables(tables, promote_options="default").to_pandas()
+        frame = pa.concat_tables(tables, promote_options="permissive").to_pandas()
         names = [other for other in others if isinstance(other, str)]
         values = [frame[other].to_numpy() if isinstance(other, str) else other for other in others]
         return frame.drop(columns=names), values

@@ -83,6 +83,22 @@ def test_ray_data_sets(cluster):
     assert found == local.predict(X).tolist()
 
 
+def test_blocks_of_other_types(cluster):
+    """Whole numbers in one and others in the next; each has categories of its own."""
+    rng = np.random.default_rng(0)
+    halves = [
+        pd.DataFrame({"a": np.arange(60), "b": pd.Categorical(rng.choice(["x", "y"], 60))}),
+        pd.DataFrame({"a": np.arange(60) / 7, "b": pd.Categorical(rng.choice(["y", "z"], 60))}),
+    ]
+    X = pd.concat(halves, ignore_index=True).astype({"b": "category"})
+    y = ((X["a"] > 5) ^ (X["b"] == "y")).to_numpy().astype(int)
+    parameters = {"categorical_features": "from_dtype", "random_state": 0}
+    local = spinney.RandomForestClassifier(5, **parameters).fit(X, y)
+    forest = on_ray.RandomForestClassifier(5, **parameters)
+    assert_same(forest.fit(ray.data.from_pandas(halves), y), local)
+    assert forest.categories_[1].tolist() == ["x", "y", "z"]
+
+
 def test_options(cluster):
     """They are those of tasks, and clones have them."""
     forest = on_ray.RandomForestClassifier(3, options={"num_cpus": 2})

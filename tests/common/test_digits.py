@@ -79,3 +79,9 @@ def test_predictions_have_the_digits_that_change(number, scale, text):
 def test_no_more_digits_than_it_takes(numbers, texts):
     choose = tell_apart(np.array(numbers), fix_decimals, 2)
     assert [choose(number) for number in numbers] == texts
+
+
+def test_numbers_that_take_all_digits():
+    third = 1 / 3
+    assert float(describe_near(third, 1e-300)) == third
+    assert float(describe_between(third, np.array([np.nextafter(third, 0), third]))) == third

@@ -477,3 +477,9 @@ def test_ordered_categories_keep_their_order(library):
     np.testing.assert_array_equal(model.predict(X), other.predict(plain))
     grid = spinney.inspection.partial_dependence(model, X, ["size"])
     assert list(grid["grid_values"][0]) == sizes
+
+
+def test_complex_columns_are_refused():
+    frame = pd.DataFrame({"a": ["x", "y"], "b": np.array([1j, 2.0])})
+    with pytest.raises(ValueError, match="Complex data not supported"):
+        DecisionTreeRegressor(categorical_features=["a"]).fit(frame, [0, 1])

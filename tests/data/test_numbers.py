@@ -184,3 +184,31 @@ def test_importances_are_shares_whatever_the_unit_of_weights(estimator_class, we
     path = DecisionTreeRegressor().cost_complexity_pruning_path(X, y, np.full(8, weight))
     plain = DecisionTreeRegressor().cost_complexity_pruning_path(X, y)
     np.testing.assert_allclose(path.ccp_alphas, plain.ccp_alphas)
+
+
+def test_rare_types_of_numbers():
+    """Long doubles are rounded; the indices of a matrix may be narrower than its row ends."""
+    rng = np.random.default_rng(RNG_SEED)
+    X, y = np.round(rng.random((60, 4)) * 4), rng.random(60)
+    expected = DecisionTreeRegressor(random_state=0).fit(X, y)
+    wide = X.astype(np.longdouble)
+    assert_same_tree(DecisionTreeRegressor(random_state=0).fit(wide, y), expected)
+    matrix = sp.csr_matrix(X)
+    matrix.indptr = matrix.indptr.astype(np.int64)
+    assert_same_tree(DecisionTreeRegressor(random_state=0).fit(matrix, y), expected)
+    found = expected.predict(wide)
+    assert_array_equal(found, expected.predict(X))
+
+
+def test_one_weight_is_that_of_every_sample():
+    rng = np.random.default_rng(RNG_SEED)
+    X, y = rng.random((40, 3)), rng.random(40)
+    tree = DecisionTreeRegressor(random_state=0).fit(X, y, 2.0)
+    expected = DecisionTreeRegressor(random_state=0).fit(X, y, np.full(40, 2.0))
+    assert_same_tree(tree, expected)
+
+
+def test_targets_of_three_dimensions_are_refused():
+    X = np.zeros((2, 1), dtype=np.float32)
+    with pytest.raises(ValueError, match=r"y must have shape \(n_samples,\) .* Got 3 dimensions"):
+        DecisionTreeRegressor().fit(X, np.zeros((2, 1, 1)), check_input=False)

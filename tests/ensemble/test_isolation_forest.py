@@ -365,3 +365,10 @@ def test_illegal_arguments():
     weights[:3] = 1
     forest = IsolationForest(n_estimators=2, random_state=0).fit(X_IRIS, sample_weight=weights)
     assert forest.max_samples_ == 3
+
+
+def test_progress_of_a_forest_that_grows_on(capfd):
+    forest = IsolationForest(n_estimators=3, warm_start=True, verbose=2, random_state=0).fit(X_IRIS)
+    assert "building tree 3 of 3" in capfd.readouterr().err
+    forest.set_params(n_estimators=5).fit(X_IRIS)
+    assert "building tree 5 of 5" in capfd.readouterr().err

@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from spinney import (
+    Dataset,
     ExtraTreesClassifier,
     RandomForestClassifier,
     RandomForestRegressor,
@@ -230,3 +231,12 @@ def test_illegal_parameters(params, words):
     with pytest.raises(ValueError, match=words):
         selector.fit(X, y)
     assert vars(selector) == before
+
+
+def test_progress_and_data_sets(capfd):
+    X, y = make_data(100)
+    params = {"max_iter": 5, "random_state": 0}
+    selector = Boruta(verbose=2, **params).fit(Dataset(X), y)
+    assert "growing forest 5 of 5" in capfd.readouterr().err
+    expected = Boruta(**params).fit(X, y).importance_history_
+    np.testing.assert_array_equal(selector.importance_history_, expected)

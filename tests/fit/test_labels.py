@@ -203,3 +203,16 @@ def test_nullable_bools_stay_bools():
 def test_labels_of_several_kinds_are_refused():
     with pytest.raises(ValueError, match=r"can be sorted.*Got labels of the types int, str\."):
         spinney.DecisionTreeClassifier().fit(X, np.array([1, "a"] * 4, dtype=object))
+
+
+def test_outputs_of_integers_beside_names():
+    """Nullable integers in a frame whose other column holds objects."""
+    y = pd.DataFrame({"a": pd.array([1, 2, 1, 2], dtype="Int64"), "b": list("xyxy")})
+    y["b"] = y["b"].astype(object)
+    with pytest.raises(TypeError, match="not supported between instances of"):
+        spinney.DecisionTreeClassifier().fit(np.arange(4.0).reshape(-1, 1), y)
+
+
+def test_rows_of_several_lengths_are_refused():
+    with pytest.raises(ValueError, match="inhomogeneous shape"):
+        spinney.DecisionTreeClassifier().fit([[0.0], [1.0]], [[0, 1], [1]])

@@ -225,3 +225,14 @@ def test_illegal_matrices():
     imputer = MissForestImputer(**FRAME).fit(holed)
     with pytest.raises(ValueError, match="feature names"):
         imputer.transform(frame.rename(columns={"number": "other"}))
+
+
+def test_progress_and_data_sets(capfd):
+    """A cycle that changes nothing is the last; a `Dataset` is filled as the array is."""
+    X = np.column_stack([np.arange(40.0), np.arange(40) % 2])
+    X[3, 1] = np.nan
+    imputer = MissForestImputer(n_estimators=3, random_state=0, verbose=2).fit(X)
+    assert "cycle 1, growing forest 1 of" in capfd.readouterr().err
+    np.testing.assert_array_equal(imputer.transform(Dataset(X)), imputer.transform(X))
+    with pytest.raises(ValueError, match="features"):
+        imputer.transform(Dataset(X[:, :1]))

@@ -188,3 +188,9 @@ def test_it_is_imported_by_its_name():
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert out.stdout.strip() == str(sorted(FUNCTIONS, key=str))
+
+
+@pytest.mark.parametrize("function", [cross_val_score, cross_validate])
+def test_an_illegal_error_score_is_scikit_learns_to_refuse(function):
+    with pytest.raises(ValueError, match="error_score"):
+        function(spinney.DecisionTreeClassifier(), np.eye(6), [0, 1] * 3, cv=2, error_score="no")

@@ -12,6 +12,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from fractions import Fraction
+from zoneinfo import ZoneInfo
 
 import joblib
 import numpy as np
@@ -556,6 +557,15 @@ HEADER_FORGERIES = [
     (b'"_growths": [\n   [\n    4', b'"_growths": [\n   [\n    -4'),
     (b'"_growths": [\n   [\n    4', b'"_growths": [\n   [\n    "4"'),
     (b'"red"', b'"red", "blue"'),
+    (b'"max_features": 1,', b'"max_features": 9,'),
+    (b'"max_features": 1,', b'"max_features": 1.0,'),
+    (b'"type": "Growth"', b'"type": "Draws"'),
+    (b'"params": {', b'"params": {"type": "names", "items": {"trees": 3}}, "x": {'),
+    (b'[\n    "high"', b'"high", "x": [\n    "high"'),
+    (b'[\n    3\n   ],\n   "items": [\n    "number"', b'[3, 1],\n   "items": [\n    "number"'),
+    (b'"is_categorical_": {', b'"is_categorical_": null, "x": {'),
+    (b'"min_impurity_decrease": 0.0', b'"min_impurity_decrease": {"type": "float", "value": "1"}'),
+    (b'"dtype": "|b1"', b'"dtype": "<i4"'),
     (b"{", b""),
     (b"{", b"[{"),
     (b'"library"', b"\xff\xfe"),
@@ -569,14 +579,39 @@ def test_forged_headers_are_refused(old, new, files, tmp_path):
     named = {name: data[start : start + n] for name, _, start, n in sections_of(data)}
     assert old in named["header"]
     named["header"] = named["header"].replace(old, new, 1)
-    arrays = [(name, np.frombuffer(part, np.uint8)) for name, part in named.items()]
-    forged = spinney._spinney.frame_model(arrays).tobytes()
-    for _, part in arrays:
-        forged += bytes(-len(forged) % 64) + part.tobytes()
     path = tmp_path / "model"
-    path.write_bytes(forged)
+    path.write_bytes(frame_sections(named))
     with pytest.raises(ValueError, match="section 'header' is damaged"):
         spinney.load(path)
+
+
+def frame_sections(named):
+    """Return the bytes of a file that has these sections."""
+    arrays = [(name, np.frombuffer(part, np.uint8)) for name, part in named.items()]
+    framed = spinney._spinney.frame_model(arrays).tobytes()
+    for _, part in arrays:
+        framed += bytes(-len(framed) % 64) + part.tobytes()
+    return framed
+
+
+@pytest.mark.parametrize("name", ["header", "splits", "array/0"])
+def test_files_without_a_section_are_refused(name, files, tmp_path):
+    data = files[0]
+    named = {key: data[start : start + n] for key, _, start, n in sections_of(data) if key != name}
+    (tmp_path / "model").write_bytes(frame_sections(named))
+    with pytest.raises(ValueError, match=r"has no section|has unknown sections: array/1"):
+        spinney.load(tmp_path / "model")
+    with pytest.raises(ValueError, match=r"has no section|holds a 'RandomForestClassifier'"):
+        spinney.Dataset.open(tmp_path / "model")
+
+
+@pytest.mark.parametrize("header", [b"[1, 2]", b"3", b"[" * 200_000])
+def test_headers_that_are_no_objects_are_refused(header, files, tmp_path):
+    data = files[0]
+    named = {key: data[start : start + n] for key, _, start, n in sections_of(data)}
+    (tmp_path / "model").write_bytes(frame_sections({**named, "header": header}))
+    with pytest.raises(ValueError, match="section 'header' is damaged"):
+        spinney.load(tmp_path / "model")
 
 
 def test_newer_formats_are_refused(files, tmp_path):
@@ -738,3 +773,16 @@ def test_info_prints_what_is_inside(tmp_path, capsys):
     assert capsys.readouterr().err.startswith("error: The section 'table' is damaged")
     with pytest.raises(SystemExit):
         main([])
+
+
+@pytest.mark.parametrize("kind", [dt.datetime(2020, 1, 2, 3), dt.time(3, 4)])
+def test_zones_with_rules_cannot_be_saved(kind, tmp_path):
+    """An offset from UTC that depends on the day is more than a file holds."""
+    model = spinney.DecisionTreeClassifier(random_state=0).fit([[0.0], [1.0]], [0, 1])
+    model.note_ = kind.replace(tzinfo=ZoneInfo("Europe/Berlin"))
+    with pytest.raises(TypeError, match="its time zone is none of a fixed offset from UTC"):
+        model.save(tmp_path / "model")
+    model.note_ = kind.replace(tzinfo=dt.timezone(dt.timedelta(hours=1)))
+    if isinstance(kind, dt.datetime):
+        model.save(tmp_path / "model")
+        assert spinney.load(tmp_path / "model").note_ == model.note_

@@ -16,6 +16,7 @@ from sklearn.model_selection import cross_val_score
 import spinney
 from spinney import Dataset, grow_with
 from spinney.inspection import partial_dependence
+from spinney.plotting import plot_survival_function
 from spinney.survival import (
     ExtraSurvivalTrees,
     LazySurvivalForest,
@@ -26,6 +27,7 @@ from spinney.survival import (
     integrated_brier_score,
     kaplan_meier_estimator,
 )
+from spinney.survival._step_function import StepFunction
 
 FORESTS = [RandomSurvivalForest, ExtraSurvivalTrees]
 MODELS = [SurvivalTree, LazySurvivalForest, *FORESTS]
@@ -593,3 +595,36 @@ def test_illegal_arguments_of_concordance_are_told():
         concordance_index([True], [1.0, 2.0], [1.0, 2.0])
     with pytest.raises(ValueError, match="estimate must not be NaN"):
         concordance_index([True, False], [1.0, 2.0], [1.0, np.nan])
+
+
+def test_step_functions_are_values():
+    x, y = np.array([1.0, 2.0]), np.array([0.9, 0.4])
+    step = StepFunction(x, y)
+    assert step == StepFunction(x.copy(), y.copy())
+    assert step != StepFunction(x, y, b=0.1)
+    assert step != StepFunction(x, y[::-1])
+    assert step != 3
+    assert repr(step) == "StepFunction(x=array([1., 2.]), y=array([0.9, 0.4]), a=1.0, b=0.0)"
+    with pytest.raises(ValueError, match=r"x and y must have one shape .* Got \(2,\) and \(1,\)"):
+        StepFunction(x, y[:1])
+    with pytest.raises(ValueError, match="x must be finite"):
+        step(np.nan)
+
+
+def test_what_a_lazy_forest_explores():
+    """The risk is the prediction; the weights of the training rows are shares."""
+    forest = LazySurvivalForest(5, random_state=0).fit(X, Y)
+    seen = forest.explore(X[:3], weights=True)
+    np.testing.assert_array_equal(seen.prediction, forest.predict(X[:3]))
+    np.testing.assert_allclose(np.ravel(seen.weights.sum(axis=1)), 1.0)
+
+
+def test_what_curves_are_not_drawn_of():
+    tree = SurvivalTree(random_state=0).fit(X, Y)
+    for model, rows, labels, message in (
+        (spinney.DecisionTreeRegressor(), X[:1], None, "must be a survival model, such as Surv"),
+        (tree, X[:40], None, "X must have 1 to 30 samples. Got 40"),
+        (tree, X[:2], ["a"], "labels must be 2 names. Got 1"),
+    ):
+        with pytest.raises((TypeError, ValueError), match=message):
+            plot_survival_function(model, rows, labels=labels)

@@ -61,8 +61,9 @@ def tell_apart(
             continue
         # The plain format is kept as it is. Others show where between its neighbours a number is.
         if place == 0 or np.all(abs(read - distinct) <= harmless):
-            return choose
-    return fix_digits(_ALL_DIGITS)
+            break
+    # The last format reads as the numbers themselves.
+    return choose
 
 
 def resolve(numbers: NDArray[np.float64], make: Callable[[int], Format], decimals: int) -> Format:

@@ -230,21 +230,22 @@ def _read_datetime(text: str, offset: float | None) -> dt.datetime:
     return time.replace(tzinfo=dt.timezone(dt.timedelta(seconds=offset)))
 
 
-def _split_datetime(time: dt.datetime) -> tuple[str, float | None]:
+def _check_zone(time: dt.datetime | dt.time) -> None:
     if time.tzinfo is not None and type(time.tzinfo) is not dt.timezone:
         raise TypeError(
             f"{time!r} cannot be saved: its time zone is none of a fixed offset from UTC."
         )
+
+
+def _split_datetime(time: dt.datetime) -> tuple[str, float | None]:
+    _check_zone(time)
     offset = time.utcoffset()
     seconds = None if offset is None else offset.total_seconds()
     return time.replace(tzinfo=None).isoformat(), seconds
 
 
 def _split_time(time: dt.time) -> tuple[str]:
-    if time.tzinfo is not None and type(time.tzinfo) is not dt.timezone:
-        raise TypeError(
-            f"{time!r} cannot be saved: its time zone is none of a fixed offset from UTC."
-        )
+    _check_zone(time)
     return (time.isoformat(),)
 
 
