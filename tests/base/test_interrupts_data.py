@@ -76,14 +76,6 @@ y = rng.permutation(np.arange(2_000_000)).astype("U8")
 """,
         "number_distinct(y)",
     ),
-    # Few labels, which scikit-learn's check would sort in the rows of all samples.
-    "classes": (
-        """
-y = np.array(["left", "middle", "right"])[rng.integers(0, 3, (3_000_000, 1))]
-model = spinney.DecisionTreeClassifier()
-""",
-        "model._encode_y(y)",
-    ),
     # A section for each column.
     "writing many sections": (
         MANY_COLUMNS,

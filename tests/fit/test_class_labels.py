@@ -7,6 +7,7 @@ import pytest
 from sklearn.utils.multiclass import check_classification_targets
 
 from spinney import DecisionTreeClassifier
+from spinney._fit import target
 
 pytestmark = pytest.mark.oldest
 
@@ -51,3 +52,14 @@ def test_the_check_of_all_labels(kind):
     y = LABELS[kind].reshape(len(LABELS[kind]), -1)
     expected = outcome(check_classification_targets, y)
     assert outcome(DecisionTreeClassifier()._encode_y, y) == expected
+
+
+@pytest.mark.parametrize("dtype", ["U3", object, bool, float])
+def test_the_check_gets_few_of_many_labels(dtype, monkeypatch):
+    """It sorts what it gets, and Ctrl-C has to wait."""
+    seen = []
+    monkeypatch.setattr(target, "check_classification_targets", lambda y: seen.append(len(y)))
+    y = (np.arange(1000) % 2).astype("U3" if dtype is object else dtype).astype(dtype)
+    encoded = DecisionTreeClassifier()._encode_y(y.reshape(-1, 1))
+    assert encoded.y.ravel().tolist() == [0, 1] * 500
+    assert sum(seen) <= 5
