@@ -15,12 +15,13 @@ use std::time::Instant;
 
 use common::{Csc, NEVER, Random, random_classes, random_numbers};
 use ndarray::{Array2, s};
+use spinney::crossval::{CrossValidation, Fold, TrainingRows};
 use spinney::data::dense::Ordinals;
 use spinney::data::{Dataset, Encoding, Matrix, Target};
 use spinney::explain::shap_values;
 use spinney::forest::{Forest, Member};
 use spinney::grow::grow;
-use spinney::params::{CriterionKind, MaxFeatures, Splitter, TreeParams};
+use spinney::params::{Bootstrap, CriterionKind, ForestParams, MaxFeatures, Splitter, TreeParams};
 use spinney::runtime::Runtime;
 use spinney::tree::packed::PackedTree;
 
@@ -83,6 +84,12 @@ const SWEEPS: &[(&str, &[&str], &str)] = &[
     ("ROW_MAJOR_FROM", &["16777216", "0", "1000000000"], "dense, large"),
     ("ROW_MAJOR_FROM", &["16777216", "1000000000"], "dense, large, copied"),
     ("COMPACTED_BELOW", &["512", "0", "128", "256", "1024"], "dense, images, sqrt"),
+    ("GINI_ALONE", &["4", "0", "2", "8", "16"], "ten folds, gini"),
+    ("GINI_ALONE", &["4", "0", "2", "8", "16"], "one out, gini"),
+    ("ENTROPY_ALONE", &["12", "0", "5", "20", "40"], "ten folds, entropy"),
+    ("ENTROPY_ALONE", &["12", "0", "5", "20", "40"], "one out, entropy"),
+    ("SPARSE_GINI_ALONE", &["3", "0", "1.5", "6", "12"], "ten folds, gini, sparse"),
+    ("SPARSE_ENTROPY_ALONE", &["6", "0", "3", "12", "24"], "ten folds, entropy, sparse"),
     ("PARALLEL_FROM", &["200000", "20000", "60000", "600000", "2000000"], "dense, two threads"),
     ("CELL_COST", &["2.0", "0.5", "1.0", "4.0"], "dense, two threads"),
 ];
@@ -111,6 +118,12 @@ fn workload(name: &str) -> Box<dyn Fn()> {
     match name {
         "explain" => return explanation(&Csc::random(4000, 4000, 0.01, 1), 16),
         "explain, few columns" => return explanation(&Csc::random(4000, 60, 0.5, 1), 8),
+        "ten folds, gini" => return folds(2000, 10, CriterionKind::Gini, 1.0),
+        "ten folds, entropy" => return folds(2000, 10, CriterionKind::Entropy, 1.0),
+        "ten folds, gini, sparse" => return folds(2000, 10, CriterionKind::Gini, 0.05),
+        "ten folds, entropy, sparse" => return folds(2000, 10, CriterionKind::Entropy, 0.05),
+        "one out, gini" => return folds(200, 200, CriterionKind::Gini, 1.0),
+        "one out, entropy" => return folds(200, 200, CriterionKind::Entropy, 1.0),
         _ => {}
     }
     let (data, target, params, n_threads) = growth(name);
@@ -161,6 +174,38 @@ fn explanation(x: &Csc, n_classes: u32) -> Box<dyn Fn()> {
     Box::new(move || {
         let runtime = Runtime::new(1, &NEVER);
         std::hint::black_box(shap_values(&forest, &rows.view(), &runtime).expect("contributions"));
+    })
+}
+
+/// The predictions of the trees of `n_folds` folds, three per fold, for the rows that each holds out. The class depends
+/// on a few of a hundred features. The rows are encoded as a sparse matrix if not all values are stored.
+fn folds(n_rows: usize, n_folds: usize, criterion: CriterionKind, density: f32) -> Box<dyn Fn()> {
+    let csc = Csc::random(n_rows, 100, density, 1);
+    let runtime = Runtime::new(1, &NEVER);
+    let x = csc.to_dense();
+    let data = if density < 1.0 { csc.encode(&runtime) } else { Dataset::from_dense(x.view(), &runtime) };
+    let data = data.expect("finite");
+    let mut random = Random::new(3);
+    let is_noise = (0..n_rows).map(|_| random.uniform() < 0.1).collect::<Vec<_>>();
+    let mean = x.slice(s![.., ..5]).mean().expect("rows");
+    let class_of =
+        |(row, noise): (usize, &bool)| u32::from((x.slice(s![row, ..5]).mean().expect("columns") > mean) != *noise);
+    let classes: Vec<u32> = is_noise.iter().enumerate().map(class_of).collect();
+    let target = Target::classification(&classes, &[2], None).expect("classes");
+    let rows: Vec<Vec<u32>> =
+        (0..n_folds).map(|fold| (fold as u32..n_rows as u32).step_by(n_folds).collect()).collect();
+    Box::new(move || {
+        let runtime = Runtime::new(1, &NEVER);
+        let params = ForestParams { bootstrap: Bootstrap::Poisson, ..ForestParams::new(TreeParams::new(criterion), 3) };
+        let all = CrossValidation { data: &data, target: &target, sample_ids: None, params: &params, is_tree: false };
+        let fold = |rows| Fold {
+            train: TrainingRows::AllBut(rows),
+            sample_weight: None,
+            bootstrap: Bootstrap::Poisson,
+            test: rows,
+        };
+        let folds: Vec<Fold<'_>> = rows.iter().map(|rows| fold(rows)).collect();
+        std::hint::black_box(all.predict(&folds, &x.view(), &runtime).expect("predictions"));
     })
 }
 

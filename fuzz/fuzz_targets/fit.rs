@@ -88,7 +88,7 @@ fn check_forest(case: &Case, target: &Target, forest: &Forest) {
 }
 
 fuzz_target!(|case: Case| {
-    let case = case.or_times();
+    let case = case.or_times().or_given_rows();
     let Some(target) = case.target() else { return };
     let data = plain(&case);
     let [storage, search, other_storage, other_search, of_forest, ..] = case.choices;

@@ -31,7 +31,7 @@ fn check_weights(case: &Case, lazy: &LazyForest, traversal: Traversal, expected:
 }
 
 fuzz_target!(|case: Case| {
-    let case = case.or_times();
+    let case = case.or_times().or_given_rows();
     let Some(target) = case.target() else { return };
     let [of_forest, of_lazy, few, ..] = case.choices;
     let grown = case.forest(&target, &stored(&case, of_forest), &one());

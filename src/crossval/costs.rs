@@ -2,6 +2,7 @@
 
 use crate::data::{Columns, Dataset};
 use crate::params::{CriterionKind, ValidTreeParams};
+use crate::tuning::tuned;
 
 /// The sizes on which the cost of a node depends. The node is shared by several folds, of which all
 /// that hold nothing out count as one.
@@ -33,7 +34,8 @@ impl Size {
 
 /// The costs of a node per row: for the union of the folds (`union`), for each fold (`fold`), for
 /// each fold that holds the row out (`held_out`), and for each fold that is searched alone
-/// (`alone`). Only the ratios matter, and only for speed (`benches/peers/crossval.py`).
+/// (`alone`). Only the ratios matter, and only for speed. So the first three keep their values, and `alone`,
+/// which changes with every gain in speed of the search of one tree, is swept.
 pub(super) struct Costs {
     union: f64,
     fold: f64,
@@ -45,15 +47,28 @@ pub(super) struct Costs {
 /// of such folds are scored together.
 const SINGLES_PER_FOLD: f64 = 8.0;
 
+tuned! {
+    /// The cost per row of a fold that is searched alone, by Gini impurity or by entropy.
+    fn gini_alone() -> f64 = 4.0;
+    fn entropy_alone() -> f64 = 12.0;
+    fn sparse_gini_alone() -> f64 = 3.0;
+    fn sparse_entropy_alone() -> f64 = 6.0;
+}
+
 impl Costs {
-    /// The costs for a data set and a criterion. Dense columns are sorted for a union, but for a
-    /// fold alone only if the criterion has no packed forms. Sparse columns are sorted already, and
-    /// most of them have few values in a node.
+    /// The costs for a data set and a criterion. Dense columns are sorted for a union, but not for a fold
+    /// alone. Sparse columns are sorted already, and most of them have few values in a node.
     pub fn new(data: &Dataset, params: &ValidTreeParams) -> Self {
-        let alone = |packed, sorted| if params.criterion == CriterionKind::Gini { packed } else { sorted };
+        let is_gini = params.criterion == CriterionKind::Gini;
         match data.columns() {
-            Columns::Dense(_) => Self { union: 30.0, fold: 5.0, held_out: 10.0, alone: alone(4.0, 20.0) },
-            Columns::Sparse(_) => Self { union: 8.0, fold: 2.0, held_out: 15.0, alone: alone(3.0, 6.0) },
+            Columns::Dense(_) => {
+                let alone = if is_gini { gini_alone() } else { entropy_alone() };
+                Self { union: 30.0, fold: 5.0, held_out: 10.0, alone }
+            }
+            Columns::Sparse(_) => {
+                let alone = if is_gini { sparse_gini_alone() } else { sparse_entropy_alone() };
+                Self { union: 8.0, fold: 2.0, held_out: 15.0, alone }
+            }
         }
     }
 

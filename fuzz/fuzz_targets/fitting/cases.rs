@@ -1,14 +1,17 @@
 //! Data, targets, weights and parameters from bytes: what the targets that fit begin with.
 
+use std::sync::Arc;
+
 use arbitrary::{Arbitrary, Unstructured};
 use ndarray::{Array2, Axis};
 use spinney::data::{Dataset, Target};
 use spinney::error::Result;
 use spinney::forest::{Forest, grow_forest};
 use spinney::params::{
-    Bootstrap, CategoryOrder, Count, CriterionKind, FeatureSampling, ForestParams, MaxFeatures, QuantileLevel,
-    Splitter, TreeParams,
+    Bootstrap, CategoryOrder, Count, CriterionKind, FeatureSampling, ForestParams, GivenRows, MaxFeatures,
+    QuantileLevel, Splitter, TreeParams,
 };
+use spinney::rng::seed_of_tree;
 use spinney::runtime::Runtime;
 
 use super::bytes::Bytes;
@@ -105,6 +108,27 @@ impl Case {
         let n_causes = if choice >= 128 { 2 } else { 1 };
         let event = |row: usize| if noise(!self.seed, row) < 0.4 { 0 } else { 1 + (row as u32 % n_causes) };
         self.events = Some((0..self.x.nrows()).map(event).collect());
+        self
+    }
+
+    /// The case, or, by a byte, the same one with rows that are listed for each tree.
+    pub fn or_given_rows(mut self) -> Self {
+        let choice = usize::from(self.choices[5]);
+        if choice % 8 != 7 {
+            return self;
+        }
+        let ForestParams { first_tree, n_estimators, .. } = self.params;
+        let tree_seeds = (first_tree..first_tree + n_estimators).map(|tree| seed_of_tree(self.params.tree.seed, tree));
+        let (mut starts, mut rows) = (vec![0], Vec::new());
+        for tree in 0..n_estimators as usize {
+            let draw = |at| (noise(self.seed ^ 0x61e5, tree * 256 + at) * self.x.nrows() as f64) as u32;
+            let mut own: Vec<u32> = (0..1 + choice / 8 * 2).map(draw).collect();
+            own.sort_unstable();
+            rows.extend(own);
+            starts.push(rows.len());
+        }
+        let given = GivenRows { tree_seeds: tree_seeds.collect(), starts: starts.into(), rows: rows.into() };
+        self.params.bootstrap = Bootstrap::Given(Arc::new(given));
         self
     }
 
