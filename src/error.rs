@@ -59,7 +59,7 @@ pub enum Error {
     Damaged {
         /// The section that is at fault.
         section: String,
-        /// What is wrong with it.
+        /// The fault, as the end of a sentence.
         reason: String,
     },
     /// A stored model of a format that did not exist when this version was made.
@@ -67,7 +67,7 @@ pub enum Error {
         "{what} has format {got}; this version of spinney reads formats up to {newest}. Load it with a newer version."
     )]
     NewerFormat {
-        /// What is stored.
+        /// The kind of model or data set that is stored.
         what: &'static str,
         /// The number of its format.
         got: u64,

@@ -28,7 +28,7 @@ pub trait Forms: Statistics {
     type Packed: Packed<Self>;
     /// The statistics of small subtrees, if their weights are small integers; [`NotSmall`] if there are none.
     type Small: SmallRows<Self>;
-    /// The same where the first ones are for one output and the target has several.
+    /// The statistics of small subtrees for several outputs, if `Small` is for one output alone.
     type Several: SmallRows<Self>;
     /// The statistics of small subtrees of any weights.
     type Wide: SmallRows<Self>;

@@ -94,7 +94,7 @@ pub struct Whole {
     pub weight: f64,
     /// The node's sum of weights times numbers, for logarithms alone.
     pub sum: f64,
-    /// What is subtracted from all numbers besides.
+    /// The fraction that is subtracted from all numbers, besides `floor`.
     pub fraction: f64,
     /// The mean of the node, less `floor + fraction`.
     pub mean: f64,

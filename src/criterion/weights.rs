@@ -138,7 +138,7 @@ pub trait Moment:
 
 /// The weight and the number of some rows.
 pub trait Sizes: Copy + Default + AddAssign + Send + Sync + 'static {
-    /// Those of a row.
+    /// The weight of one row, and the number 1.
     fn of_row(weight: u64) -> Self;
     /// The weight.
     fn weight(self) -> u64;
@@ -169,7 +169,7 @@ impl Sizes for u64 {
     }
 }
 
-/// Those of weights of more than 32 bits.
+/// The weight and the number of some rows, for weights of more than 32 bits.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct WideSizes(u64, u64);
 

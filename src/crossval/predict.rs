@@ -179,8 +179,8 @@ fn ask_each(
     ask_folds(learners.iter().zip(&bags).collect(), number, query, threads)
 }
 
-/// What is in the cell. If that is nothing, it is made: two threads may do so at a time, and one of their
-/// values is kept.
+/// The value in the cell. An empty cell gets one from `make`: two threads may both make one, and the first is
+/// kept.
 fn get_or_make<T>(cell: &OnceLock<T>, make: impl FnOnce() -> Result<T>) -> Result<&T> {
     if let Some(value) = cell.get() {
         return Ok(value);

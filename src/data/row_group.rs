@@ -15,7 +15,7 @@ const WHAT: &str = "rows of X";
 pub trait RowEntries: Sync {
     /// Adds the entries of a row, each with its feature, to `entries`, in stored order.
     fn copy_row(&self, row: usize, entries: &mut Vec<(u32, f64)>);
-    /// The same with features and values apart.
+    /// Adds the features of a row's entries to `features`, and their values to `values`, in stored order.
     fn copy_row_apart(&self, row: usize, features: &mut Vec<u32>, values: &mut Vec<f64>) {
         let mut entries = Vec::new();
         self.copy_row(row, &mut entries);

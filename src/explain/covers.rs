@@ -13,7 +13,7 @@ use crate::tree::{TREE_LEAF, Tree};
 /// What errors of quadrature all leaves together may add, relative to the values of the leaves.
 const TOLERANCE: f64 = 1e-13;
 
-/// What is known of a tree before any row is.
+/// Shares and errors of a tree that do not depend on the rows that are explained.
 pub struct Covers {
     /// By node: the share of the weight of the parent, the root's is 1.
     pub share: Vec<f64>,

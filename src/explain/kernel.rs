@@ -220,7 +220,7 @@ struct KernelVisit<'a> {
     to: Contributions<'a>,
 }
 
-/// What is added up, as constants: contributions of features, or of pairs of them too.
+/// Whether contributions of features are added up, or of pairs of features too, as constants of the loops.
 const SINGLE: usize = 0;
 const PAIRS: usize = 1;
 

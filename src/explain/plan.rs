@@ -12,7 +12,7 @@ use crate::memory;
 use crate::runtime::Runtime;
 use crate::tree::{TREE_LEAF, Tree};
 
-/// What is below a split on one side.
+/// The subtree below a split on one side.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Child {
     /// No leaf of the group whose values are other than 0.
@@ -140,7 +140,7 @@ pub enum Kept {
 }
 
 impl Kept {
-    /// What is kept of trees with these numbers of classes.
+    /// Which values of a leaf are kept for trees with these numbers of classes.
     pub fn of(n_classes: &[u32]) -> Self {
         match n_classes {
             [2] => Self::SecondShare,

@@ -38,7 +38,7 @@ pub fn write_forest(forest: &Forest, runtime: &Runtime<'_>) -> Result<[Vec<u8>; 
     Ok([shape, index, parts.splits, parts.leaves, parts.statistics])
 }
 
-/// What is known of a forest without a look at the bytes of its trees.
+/// A forest without the bytes of its trees: their common shape, their seeds and sizes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outline {
     /// What the trees have in common.

@@ -41,7 +41,7 @@ pub enum Unseen<'a> {
 pub enum Bounds {
     /// As many places beyond the upper bound as below the lower one, by absolute residuals.
     Symmetric,
-    /// Those of the shortest interval with as many places, by residuals of either sign.
+    /// The shortest interval that leaves out as many places, by residuals of either sign.
     Shortest,
 }
 

@@ -42,9 +42,9 @@ pub enum Interpolation {
 pub enum RankKind {
     /// The mean of the ranks of equal ones.
     Rank,
-    /// Those up to it.
+    /// The number of targets up to this one.
     Weak,
-    /// Those below it.
+    /// The number of targets below this one.
     Strict,
     /// The mean of `Weak` and `Strict`.
     Mean,

@@ -38,7 +38,7 @@ enum Scheme {
         n_draws: u64,
     },
     Strata {
-        /// Those of each stratum.
+        /// The rows of each stratum.
         rows: Vec<Vec<u32>>,
         strata: Arc<Strata>,
     },

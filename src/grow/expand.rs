@@ -116,9 +116,9 @@ pub struct Split {
 /// Which of the values that are not missing go left.
 #[derive(Debug)]
 enum SplitValues {
-    /// Those up to a threshold. It is computed later, as the values of ranks lie in tables far apart.
+    /// Values up to a threshold. It is computed later, as the values of ranks lie in tables far apart.
     UpTo(ThresholdRule),
-    /// Those of a set of categories. Categories that do not occur in the node follow the heavier child.
+    /// The categories of a set. Categories that do not occur in the node follow the heavier child.
     Of(CategorySet),
 }
 
@@ -309,7 +309,7 @@ impl<'s, C: Criterion> Fork<'s, C> {
         self.into_children(heirs, search)
     }
 
-    /// The same node without what its search could hand on: its children begin without a heritage.
+    /// This node without a heritage, so its children begin without one, too.
     pub fn without_heritage(mut self) -> Self {
         self.node.heritage = None;
         self

@@ -52,7 +52,7 @@ pub struct Plan {
     pub valid: ValidForestParams,
 }
 
-/// What is grown, the number of features that each node draws, and the features that have missing
+/// The trees, the number of features that each node draws, and the features that have missing
 /// values, ascending.
 pub type Grown<'py, T> = (T, u64, Array1<'py, i64>);
 
@@ -168,7 +168,7 @@ impl<'py> Task<'py> {
     }
 }
 
-/// What is predicted, which decides on the criteria that there are.
+/// The kind of the target, which decides which criteria are legal.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum TaskKind {
     Classification,
@@ -210,7 +210,7 @@ fn times_and_events(y: &[f64], n_columns: usize) -> PyResult<(Vec<f64>, Vec<u32>
 #[derive(FromPyObject)]
 #[allow(clippy::struct_field_names, reason = "names of the Python class")]
 pub struct Draws<'py> {
-    /// What is drawn: see [`Draws::bootstrap`].
+    /// The name of the way to draw: see [`Draws::bootstrap`].
     scheme: String,
     n_samples: usize,
     n_outputs: usize,

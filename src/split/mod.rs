@@ -64,11 +64,11 @@ pub struct Scratch<C: Criterion> {
     dense: dense::DenseScratch<C>,
     /// The most rows of a small subtree; 0 if there are none.
     pub most_small_rows: usize,
-    /// For the nodes of small subtrees, and for single nodes of few rows.
+    /// Buffers for small subtrees, and for single nodes of few rows, of one output and small whole weights.
     pub small: SmallForm<C::Small>,
-    /// The same for targets of several outputs.
+    /// Buffers for small subtrees of several outputs.
     pub several: SmallForm<C::Several>,
-    /// The same for subtrees of weights that are no small integers.
+    /// Buffers for small subtrees with other weights than small integers.
     pub wide: SmallForm<C::Wide>,
     sparse: SearchScratch,
     /// How many nodes have been searched with it.

@@ -25,7 +25,7 @@ type Costs = [f32; SPLITS + 1];
 pub(super) struct Clustering<F> {
     /// The children of a split; none of a leaf.
     children: F,
-    /// What is known of the tree below each split, by the number of the split.
+    /// The summary of the tree below each split, by the number of the split.
     below: Vec<Below>,
 }
 

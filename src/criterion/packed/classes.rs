@@ -59,7 +59,7 @@ pub struct ClassRows {
     /// For each row, its [class and weight](packed_row): all rows with their classes of the first output,
     /// then all rows with those of the second, and so on.
     rows: Vec<u64>,
-    /// The same rows as bits, made when they are first needed.
+    /// The rows of each class as bits, made when they are first needed.
     masks: OnceLock<ClassMasks>,
 }
 

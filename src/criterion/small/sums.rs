@@ -30,7 +30,7 @@ const MAX_PRODUCT: u64 = 1 << 61;
 /// For logarithms: the total weight times the greatest number is at most this, so that products of
 /// eight such sums with logarithms are below [`ABOVE_ALL`].
 const MAX_SUM: u64 = 1 << 56;
-/// What is added to a sum of products with logarithms, so that it is not negative.
+/// A number that makes every sum of products with logarithms positive when it is added.
 const ABOVE_ALL: i128 = 1 << 126;
 
 /// The rows of a small subtree.
@@ -146,7 +146,7 @@ impl SmallSums {
     }
 }
 
-/// What is added to scores by logarithms.
+/// A number that makes scores by logarithms positive when it is added.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
 fn offset(outputs: &[OutputNumbers]) -> f64 {

@@ -156,7 +156,7 @@ impl BitColumns {
         self.n_words
     }
 
-    /// The same columns of some rows, in this order. O(rows), for each word.
+    /// These columns for some rows, in the order of `rows`. O(rows) for each word.
     pub(super) fn take(&self, rows: &[u32]) -> Self {
         let mut words = vec![0; self.n_words * rows.len()];
         for (number, words) in (0..).zip(words.chunks_exact_mut(rows.len().max(1))) {

@@ -133,7 +133,7 @@ fn majority(keys: &[u32]) -> Option<u32> {
 struct Sorted<'a, V: SortKey> {
     /// The cells of negative values, in the order of the values.
     negative: &'a [V::Cell],
-    /// Those of positive values.
+    /// The cells of positive values, in the order of the values.
     positive: &'a [V::Cell],
     n_zeros: usize,
     /// The place among the distinct values that zero has or would have.

@@ -43,7 +43,7 @@ impl<T> Derived<T> {
         self.made.get()?.as_ref()
     }
 
-    /// The same of something else, if it has been made.
+    /// `f` of the value if it has been made; otherwise a value that is not made yet.
     pub fn map(&self, f: impl FnOnce(&T) -> T) -> Self {
         match self.made.get() {
             Some(made) => Self { made: OnceLock::from(made.as_ref().map(f)), making: Mutex::default() },

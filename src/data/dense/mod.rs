@@ -77,8 +77,8 @@ impl Ranks {
 #[derive(Debug)]
 pub struct DenseColumns {
     columns: Vec<DenseColumn>,
-    /// The same ranks row by row, made when rows are first copied, if they [can be](RowMajor::of). None
-    /// also for the columns of one tree, for which they are not worth the time.
+    /// The ranks of all columns row by row, made when rows are first copied, if they [can be](RowMajor::of).
+    /// None also for the columns of one tree, for which they are not worth the time.
     row_major: Derived<RowMajor>,
     /// The columns of few values as bits, made when a node first searches them. None as for `row_major`.
     bits: Derived<BitColumns>,

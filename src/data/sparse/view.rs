@@ -88,7 +88,7 @@ impl<'a, T: Element, I: SparseIndex> SparseView<'a, T, I> {
         indices.zip(values)
     }
 
-    /// The same with indices and values apart.
+    /// The entries of a row or column, as a list of indices and a list of values.
     #[inline]
     pub fn entries_apart(
         &self,

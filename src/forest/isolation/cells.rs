@@ -162,7 +162,7 @@ impl<'a> Linked<'a> {
         found.flatten()
     }
 
-    /// The same from the entries of the rows.
+    /// The first feature that varies among the rows of the last node, found by the entries of its rows.
     fn try_entries(&mut self, rows: impl Iterator<Item = u32>, draw: &FeatureDraw, n_rows: usize) -> Option<u32> {
         let mut positions = std::mem::take(&mut self.positions);
         let mut first: Option<(u32, u32)> = None;

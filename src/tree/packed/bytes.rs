@@ -84,7 +84,7 @@ pub fn are_integers(bytes: &[u8], n: usize) -> bool {
     n_ends == n && bytes.last().is_none_or(|&last| last < 0x80)
 }
 
-/// What is left of some bytes. Beyond their end all integers are 0.
+/// The bytes that are still to be read. Beyond their end all integers are 0.
 #[derive(Debug, Clone, Copy)]
 pub struct ByteReader<'a>(pub &'a [u8]);
 

@@ -23,7 +23,7 @@ pub struct Numbers {
     pub records: Box<[u8]>,
 }
 
-/// What is written of each node.
+/// Which statistics of a node are written, and how.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Form {
     pub weights: Weights,
@@ -45,7 +45,7 @@ pub enum Weights {
     Any,
 }
 
-/// What is known of a node that has been written or read.
+/// The fields of nodes that have been written or read before.
 struct Known<'a> {
     nodes: &'a [Record],
     values: &'a [f64],

@@ -71,7 +71,7 @@ impl Legal {
         remove::<BY_RANK, FEW_ROWS>(level, ranks, &lasts[..FEW_ROWS], counts, scores)
     }
 
-    /// The same for columns side by side.
+    /// Removes the scores of cuts that have too few rows on a side, of columns that are searched side by side.
     pub fn remove_in_columns(
         &self,
         level: Level,
@@ -82,7 +82,7 @@ impl Legal {
         self.counts.map_or(highest, |counts| remove_in_columns(level, ranks, counts, scores))
     }
 
-    /// The same for subsets of units of categories.
+    /// Removes the scores of subsets of units of categories that have too few rows on a side.
     pub fn remove_subsets(
         &self,
         level: Level,
