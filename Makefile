@@ -86,7 +86,7 @@ INSTALL_docs := --no-compile
 INSTALL_lint := --no-compile
 INSTALL_peers := --no-compile
 # What each environment is given if there is a wheel for its platform and its Python.
-OPTIONAL_peers := boruta comprisk coverforest forestci imbalanced-learn lightgbm mapie pandas quantile-forest scikit-learn-intelex scikit-survival shap shapiq tl2cgen treelite ydf
+OPTIONAL_peers := boruta catboost comprisk coverforest forestci imbalanced-learn lightgbm mapie pandas quantile-forest scikit-learn-intelex scikit-survival shap shapiq tl2cgen treelite xgboost-cpu ydf
 
 # Every run shares the tests out to WORKERS processes; an idle one takes over tests of a busy one.
 PYTEST_ARGS := --numprocesses=$(WORKERS) --maxprocesses=8 --dist=worksteal $(PYTEST_FLAGS)
@@ -249,8 +249,9 @@ sweep: | check-rust ## Sweep the tuned constants (SWEEP="HISTOGRAM_FROM COPY_BEL
 # What the scripts print is also written into a file, from which the chart of README is drawn.
 peers: export SPINNEY_RESULTS := $(if $(QUICK),,$(CURDIR)/dist/results.json)
 peers: $(VENVS)/peers.stamp ## Print the side-by-side tables, write dist/results.json (QUICK=1: the short ones)
-	@rm -f dist/results.json
+	@rm -f dist/results.json dist/which.json
 	$(VENVS)/peers/bin/python benches/peers/real.py $(if $(QUICK),--quick)
+	$(VENVS)/peers/bin/python benches/peers/which.py $(if $(QUICK),--quick --sets magic04 california,--out dist/which.json)
 	$(VENVS)/peers/bin/python benches/peers/settings.py $(if $(QUICK),--sets magic04 california --repeats 1)
 	$(VENVS)/peers/bin/python benches/peers/shapes.py $(if $(QUICK),--sets magic04 --trees 10 --repeats 1)
 	$(VENVS)/peers/bin/python benches/peers/categories.py $(if $(QUICK),--rows 5000 --trees 10)
@@ -308,9 +309,10 @@ gallery: $(VENVS)/demo.stamp $(VENVS)/clusters.stamp ## Draw the pictures of the
 	$(VENVS)/clusters/bin/python examples/dask_forest.py docs/gallery/dask_forest.svg
 	rm -f docs/gallery/*.spinney
 
-chart: | check-python ## Draw the chart of README, and write the tables of the site, from benches/results.json
+chart: | check-python ## Draw the chart of README, and write the tables of the site, from the results in benches
 	$(PYTHON) benches/chart.py
 	$(PYTHON) benches/tables.py
+	$(PYTHON) benches/papers/report.py benches/peers/results benches/peers/results
 
 wheel: $(WHEEL)/.stamp ## Build the wheel that is published into dist/
 	@ls $(WHEEL)/*.whl

@@ -19,6 +19,8 @@ QUESTIONS = {
     "install": ("start",),
     "first forest": ("start",),
     "n_jobs threads": ("start", "inside"),
+    "which forest": ("which-forest",),
+    "catboost": ("which-forest",),
     "text classification": ("sparse", "gallery"),
     "tf-idf": ("sparse",),
     "missing values sparse": ("sparse", "categories"),

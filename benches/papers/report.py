@@ -1,4 +1,6 @@
-"""Make a page and plots of each file of results: `python benches/papers/report.py [folder]`.
+"""Make a page and plots of each file of results.
+
+    python benches/papers/report.py [folder to write to] [folder of results]
 
 Of `results/NAME.json` come `NAME.md`, the tables with what they say, and `NAME-0.svg` and so on,
 the plots. The same results give the same files, which a test looks after. A table has `title`,
@@ -205,7 +207,8 @@ def write_row(cells: list[Any]) -> str:
 def write_page(results: dict[str, Any]) -> str:
     """Return the tables and what they say, as a part of a page in Markdown."""
     versions = ", ".join(f"{name} {version}" for name, version in results["versions"].items())
-    parts = [f"After {results['source']}.", f"```console\n{results['command']}\n```"]
+    parts = [f"After {results['source']}."] if "source" in results else []
+    parts.append(f"```console\n{results['command']}\n```")
     for table in results["tables"]:
         head = [write_row(table["head"]), write_row(["---", *["---:"] * (len(table["head"]) - 1)])]
         parts.append(f"**{table['title']}**")
@@ -217,8 +220,8 @@ def write_page(results: dict[str, Any]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def main(folder: Path) -> None:
-    for file in sorted(RESULTS.glob("*.json")):
+def main(folder: Path, results_folder: Path) -> None:
+    for file in sorted(results_folder.glob("*.json")):
         results = json.loads(file.read_text(encoding="utf-8"))
         if results["format"] != 1:
             sys.exit(f"error: {file} must have format 1, got {results['format']}")
@@ -229,4 +232,5 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else RESULTS)
+    given = [Path(argument) for argument in sys.argv[1:]]
+    main(given[0] if given else RESULTS, given[1] if len(given) > 1 else RESULTS)

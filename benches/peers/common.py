@@ -53,7 +53,7 @@ class Timing:
 
 
 def time_interleaved(
-    contenders: dict[str, Callable[[], object]], repeats: int
+    contenders: dict[str, Callable[[], object]], repeats: int, slow_seconds: float = SLOW_SECONDS
 ) -> dict[str, Timing]:
     """Call each contender up to `repeats` times, taking turns.
 
@@ -63,7 +63,7 @@ def time_interleaved(
     for _ in range(repeats):
         for name, fit in contenders.items():
             timing = timings[name]
-            if timing.seconds and timing.seconds[0] > SLOW_SECONDS:
+            if timing.seconds and timing.seconds[0] > slow_seconds:
                 continue
             gc.collect()
             start = time.perf_counter()

@@ -7,15 +7,17 @@ A comment before a paragraph, a list or a table says where its figures come from
     leave-one-out, Breast, 569 rows, gini: spinney / spinney, a fit
     papers/regression: 50,000 | L1, Spinney
     peers/project: all steps | Spinney
+    peers/which: Model file, kB | geometric mean | Spinney, random forest / CatBoost
     3 by predict.py
     2 estimated
     -->
 
 Each line is a row of `benches/results.json` with its libraries (seconds; with an x how many times
 as long as ours; two with a slash for their quotient), a file of `benches/papers/results` or
-`benches/peers/results` with rows and columns of its tables, or a number of figures that no file
-has: those that a script of `benches/peers` prints, estimates, and those that somebody measured
-without a script.
+`benches/peers/results` with rows and columns of its tables (before them perhaps the title of the
+table; two columns with a slash for their quotient), or a number of figures that no file has: those
+that a script of `benches/peers` prints, estimates, and those that somebody measured without a
+script.
 """
 
 import json
@@ -52,17 +54,26 @@ def find_figures(block):
     return figures
 
 
+def find_in_tables(key, item):
+    """Return a figure, or a quotient of two, of a row of a file that has tables."""
+    folder, name = key.split("/")
+    path = BENCHES / folder / "results" / f"{name}.json"
+    *title, row_name, columns = item.split(" | ")
+    columns = columns.split(" / ")
+    for table in json.loads(path.read_text(encoding="utf-8"))["tables"]:
+        if title and table["title"] != title[0]:
+            continue
+        for row in table["rows"]:
+            if str(row[0]) == row_name and set(columns) <= set(table["head"]):
+                found = [float(row[table["head"].index(column)]) for column in columns]
+                return found[0] if len(found) == 1 else found[0] / found[1]
+    raise KeyError(f"{path.name} has no {item}")
+
+
 def find_recorded(key, item):
     """Return a figure of a file of results."""
     if key.startswith(("papers/", "peers/")):
-        folder, name = key.split("/")
-        path = BENCHES / folder / "results" / f"{name}.json"
-        row_name, column = item.split(" | ")
-        for table in json.loads(path.read_text(encoding="utf-8"))["tables"]:
-            for row in table["rows"]:
-                if str(row[0]) == row_name and column in table["head"]:
-                    return float(row[table["head"].index(column)])
-        raise KeyError(f"{path.name} has no {item}")
+        return find_in_tables(key, item)
     row = RESULTS[key]
     if " / " in item:
         above, below = item.split(" / ")
