@@ -47,16 +47,18 @@ WHEEL_lint := $(CHECKED_WHEEL)
 WHEEL_oldest := $(CHECKED_WHEEL)
 WHEEL_peers := $(WHEEL)
 WHEEL_test := $(CHECKED_WHEEL)
-# What it installs beside the wheel and its run-time dependencies.
-EXTRA_clients := [test,clients]
-EXTRA_clusters := [test,dask,ray]
-EXTRA_conversions := [test,conversions]
-EXTRA_demo := [demo]
-EXTRA_docs := [docs]
-EXTRA_lint := [lint]
-EXTRA_oldest := [test]
-EXTRA_peers :=
-EXTRA_test := [test]
+# The dependency groups of pyproject.toml that it installs beside the wheel, and extras of the wheel.
+GROUPS_clients := test clients
+GROUPS_clusters := test
+GROUPS_conversions := test conversions
+GROUPS_demo := demo
+GROUPS_docs := docs
+GROUPS_lint := lint
+GROUPS_oldest := test
+GROUPS_test := test
+EXTRA_clusters := [dask,ray]
+# The pip of a fresh environment may be older than the first one that reads groups.
+PIP_WITH_GROUPS := "pip>=25.1"
 
 # The oldest versions that we support, together with others of their time; pyproject.toml has
 # the same lower bounds. Newer Pythons need newer wheels: there the oldest that exist for them.
@@ -349,7 +351,9 @@ $(VENVS)/build.stamp: pyproject.toml | check-python
 $(ENVIRONMENTS:%=$(VENVS)/%.stamp): $(VENVS)/%.stamp: $$(WHEEL_$$*)/.stamp Makefile | check-python
 	@$(VENVS)/$*/bin/python -c '' 2>/dev/null || $(PYTHON) -m venv --clear $(VENVS)/$*
 	$(VENVS)/$*/bin/python $(PIP) install --force-reinstall --no-deps $(WHEEL_$*)/*.whl
-	$(VENVS)/$*/bin/python $(PIP) install $(INSTALL_$*) --prefer-binary "$$(echo $(WHEEL_$*)/*.whl)$(EXTRA_$*)" $(PINS_$*)
+	$(VENVS)/$*/bin/python $(PIP) install --no-compile $(PIP_WITH_GROUPS)
+	$(VENVS)/$*/bin/python $(PIP) install $(INSTALL_$*) --prefer-binary "$$(echo $(WHEEL_$*)/*.whl)$(EXTRA_$*)" \
+	  $(addprefix --group=,$(GROUPS_$*)) $(PINS_$*)
 	@for package in $(OPTIONAL_$*); do \
 		$(VENVS)/$*/bin/python $(PIP) install --only-binary :all: "$$package" || \
 			echo "note: $$package cannot be installed here and is left out" >&2; \

@@ -17,7 +17,7 @@ PAGES = sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md"))
 PAGES = [page for page in PAGES if not page.startswith(("api/generated", "_build"))]
 BLOCK = re.compile(r"^```(python|output)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 CONTENTS = re.compile(r"^```\{toctree\}\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-# Libraries of the extras `conversions` and `dask`, which `make test` does not install.
+# Libraries of the group `conversions` and the extra `dask`, which `make test` does not install.
 OPTIONAL = ("distributed", "onnxruntime", "shap", "skl2onnx", "treelite")
 
 
@@ -41,7 +41,7 @@ def find_blocks(text):
 
 
 def find_optional(text):
-    """Return the libraries of other extras that a page uses."""
+    """Return the libraries that a page uses and `make test` does not install."""
     return [name for name in OPTIONAL if re.search(rf"^(import|from) {name}\b", text, re.MULTILINE)]
 
 
@@ -52,7 +52,7 @@ def test_blocks_run_and_print_what_the_page_says(page, tmp_path):
     optional = find_optional(text)
     for name in optional:
         if find_spec(name) is None:
-            pytest.skip(f"{name} is in an extra that `make test` does not install")
+            pytest.skip(f"`make test` does not install {name}")
     # Warnings of other libraries are theirs.
     printed_by_each = run_blocks(programs, tmp_path, "ignore" if optional else "error")
     for printed, output in zip(printed_by_each, outputs, strict=True):

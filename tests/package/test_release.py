@@ -107,6 +107,31 @@ def test_all_places_name_one_version():
     assert f"\n## {short}\n" in read(REPOSITORY, "docs/migration.md")
 
 
+def test_the_page_of_versions_is_what_the_package_asks_for():
+    package, page = read(REPOSITORY, "pyproject.toml"), read(REPOSITORY, "docs/versions.md")
+    asked = package.partition("\ndependencies = [\n")[2].partition("\n]")[0]
+    bounds = dict(re.findall(r'"([\w-]+)>=([\d.]+)"', asked))
+    told = dict(re.findall(r"^\| ([\w-]+) \| ([\d.]+) and later \|$", page, re.MULTILINE))
+    assert {name.lower(): version for name, version in told.items()} == bounds
+    pythons = re.findall(r'"Programming Language :: Python :: (3\.\d+)"', package)
+    assert f'requires-python = ">={pythons[0]}"' in package
+    assert f"| Python | {pythons[0]} to {pythons[-1]};" in page
+    rust = re.search(r'^rust-version = "(.+)"$', read(REPOSITORY, "Cargo.toml"), re.MULTILINE)[1]
+    assert f"| Rust, to build from source | {rust} and later |" in page
+
+
+def test_what_developers_need_is_no_extra():
+    """Extras are in the wheel's metadata, and each group that `make` installs exists."""
+    package, makefile = read(REPOSITORY, "pyproject.toml"), read(REPOSITORY, "Makefile")
+    _, extras, groups = re.split(
+        r"^\[.*(?:optional-dependencies|-groups)\]\n", package, flags=re.MULTILINE
+    )
+    assert re.findall(r"^(\w+) = \[", extras, re.MULTILINE) == ["dask", "ray"]
+    known = re.findall(r"^(\w+) = \[", groups.partition("[tool.")[0], re.MULTILINE)
+    used = re.findall(r"^GROUPS_\w+ := (.+)$", makefile, re.MULTILINE)
+    assert {name for names in used for name in names.split()} == set(known)
+
+
 @pytest.mark.parametrize("version", ["v0.2.0", "0.2", "0.2.0rc1"])
 def test_an_odd_version_is_refused(tool, copies, version):
     with pytest.raises(SystemExit, match=f"must be three numbers with dots, got '{version}'"):
