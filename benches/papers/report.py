@@ -225,6 +225,9 @@ def main(folder: Path, results_folder: Path) -> None:
         results = json.loads(file.read_text(encoding="utf-8"))
         if results["format"] != 1:
             sys.exit(f"error: {file} must have format 1, got {results['format']}")
+        if "plots" not in results:
+            # The page of these results has tables of another form (`peers/project_tables.py`).
+            continue
         (folder / f"{file.stem}.md").write_text(write_page(results), encoding="utf-8")
         for number, plot in enumerate(results["plots"]):
             path = folder / f"{file.stem}-{number}.svg"
