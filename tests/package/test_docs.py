@@ -113,6 +113,7 @@ def test_reports_are_what_the_results_give(tmp_path):
     [
         ("sparsified", "data", 2, "news20_bydate_tfidf.npz"),
         ("covertype", "data", 1, "covertype.npz"),
+        ("max_features", "data", 4, "hiv_ecfp4_counts.npz"),
         ("breiman", "keel", 28, "pima.dat"),
     ],
 )
