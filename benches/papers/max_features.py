@@ -2,8 +2,8 @@
 
 The best published random forest on ogbg-molhiv draws .2 of the features. The data here are the
 molecules of that set, but the files have no SMILES, from which a scaffold split is made: a fifth
-of the rows is drawn at random, by class. Score and seconds of each row are means over splits; a
-split and the forest that learns from it have one seed.
+of the rows is drawn at random, by class. A split and the forest that learns from it have one seed.
+Settings that take long on HIV are measured on its first split only.
 """
 
 from __future__ import annotations
