@@ -107,6 +107,18 @@ def test_all_places_name_one_version():
     assert f"\n## {short}\n" in read(REPOSITORY, "docs/migration.md")
 
 
+def test_the_wheel_has_the_licences_of_the_crates_of_the_lock_file():
+    """That the texts are those of the crates is checked by `make lint`."""
+    package = read(REPOSITORY, "pyproject.toml")
+    assert 'license-files = ["LICENSE", "LICENSES-CRATES.txt"]' in package
+    texts = read(REPOSITORY, "LICENSES-CRATES.txt")
+    heads = re.findall(r"^([\w-]+) ([\d.]+) \(.+\)$", texts, re.MULTILINE)
+    assert {"ndarray", "numpy", "pyo3", "rayon"} <= {name for name, _ in heads}
+    lock = read(REPOSITORY, "Cargo.lock")
+    for name, version in heads:
+        assert f'name = "{name}"\nversion = "{version}"\n' in lock
+
+
 def test_the_page_of_versions_is_what_the_package_asks_for():
     package, page = read(REPOSITORY, "pyproject.toml"), read(REPOSITORY, "docs/versions.md")
     asked = package.partition("\ndependencies = [\n")[2].partition("\n]")[0]
