@@ -221,6 +221,8 @@ def test_out_of_bag_means_the_training_samples(ask):
     forest = RandomForestRegressor(9, random_state=0).fit(X[TRAIN], Y[TRAIN])
     with pytest.raises(ValueError, match="X must be the training samples if oob_score=True: 150"):
         getattr(forest, ask)(X[QUERY], oob_score=True)
+    with pytest.raises(TypeError, match=r"oob_score must be a bool. Got 0"):
+        getattr(forest, ask)(X[TRAIN], oob_score=0)
     with pytest.raises(TypeError, match=r"oob_score must be a bool. Got 'yes'"):
         getattr(forest, ask)(X[TRAIN], oob_score="yes")
     whole = ExtraTreesRegressor(9, random_state=0).fit(X[TRAIN], Y[TRAIN])

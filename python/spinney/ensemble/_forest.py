@@ -274,10 +274,10 @@ class ForestRegressor(BaggedRegressor, BaseForest):
         """
         if not is_bool(return_std):
             raise TypeError(f"return_std must be a bool. Got {return_std!r} instead.")
+        check_oob_score(oob_score)
         if not (return_std or oob_score):
             return super().predict(X)
         rows, n_threads = self._validate_X_predict(X), self._count_threads()
-        check_oob_score(oob_score)
         values = self._predict_means(rows, n_threads, oob_score)
         prediction = self._split_outputs(values)[..., 0]
         if not return_std:

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from spinney._common.checks import check_int, is_bool
 from spinney._data.arrays import to_rows
+from spinney._explain.out_of_bag import check_oob_score
 from spinney._fit.draws import Draws
 from spinney._fit.leaf_rows import LeafRows, list_leaf_rows
 from spinney._fit.target import EncodedTarget
@@ -135,6 +136,7 @@ class QuantileForestRegressor(ForestRegressor):
         wanted = read_quantiles(self.default_quantiles if quantiles is None else quantiles)
         how = self._read_pooling(weighted_quantile, weighted_leaves, aggregate_leaves_first)
         check_interpolation(interpolation)
+        _check_out_of_bag(oob_score, indices, duplicates)
         rows = self._validate_X_predict(X)
         n_threads = self._count_threads()
         if wanted is None:
@@ -184,6 +186,7 @@ class QuantileForestRegressor(ForestRegressor):
         if kind not in _KINDS:
             names = ", ".join(map(repr, _KINDS))
             raise ValueError(f"kind must be one of {names}. Got {kind!r} instead.")
+        _check_out_of_bag(oob_score, indices, duplicates)
         rows = self._validate_X_predict(X)
         n_threads = self._count_threads()
         targets = np.asarray(y, dtype=np.float64)
@@ -237,6 +240,7 @@ class QuantileForestRegressor(ForestRegressor):
             check_int("proximity_counts", "max_proximities", max_proximities, 1)
         if not is_bool(return_sorted):
             raise TypeError(f"return_sorted must be a bool. Got {return_sorted!r} instead.")
+        _check_out_of_bag(oob_score, indices, duplicates)
         n_threads = self._count_threads()
         rows = self._validate_X_predict(X)
         leaves, counts = self._find_leaves(rows, n_threads, oob_score, indices, duplicates)
@@ -273,12 +277,10 @@ class QuantileForestRegressor(ForestRegressor):
         self, X: Any, n_threads: int, oob_score: bool, indices: Any, duplicates: Any
     ) -> tuple[NDArray[np.int64], NDArray[np.uint8] | None]:
         """Return the leaves of samples, and which trees count; None for all."""
+        counts = None
         if oob_score:
             counts = self._find_unseen(X.shape[0], n_threads, indices, duplicates)
-            return self.forest_.apply(X, n_threads), counts
-        if indices is not None or duplicates is not None:
-            raise ValueError("indices and duplicates are for oob_score=True.")
-        return self.forest_.apply(X, n_threads), None
+        return self.forest_.apply(X, n_threads), counts
 
     def _find_unseen(
         self, n_rows: int, n_threads: int, indices: Any, duplicates: Any
@@ -321,6 +323,13 @@ def read_quantiles(quantiles: Any) -> NDArray[np.float64] | None:
     if not given:
         raise ValueError("Quantiles must be one number or more, or 'mean'. Got none.")
     return np.array(given, dtype=np.float64)
+
+
+def _check_out_of_bag(oob_score: Any, indices: Any, duplicates: Any) -> None:
+    """Raise an error unless training samples are told of predictions out of bag alone."""
+    check_oob_score(oob_score)
+    if not oob_score and not (indices is None and duplicates is None):
+        raise ValueError("indices and duplicates are for oob_score=True.")
 
 
 def check_interpolation(interpolation: Any) -> None:
