@@ -77,6 +77,10 @@ QUESTIONS = {
     "survival analysis random forest python": ("survival",),
     "impute missing values categorical": ("imputation",),
     "feature selection boruta": ("boruta",),
+    "random forest production": ("deployment",),
+    "supported python versions": ("versions",),
+    "deprecation policy": ("versions",),
+    "release notes": ("release-notes",),
 }
 ALLOWED_RANK = 2
 # What the scripts expect of a browser and a search does not use.
