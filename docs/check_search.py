@@ -19,7 +19,7 @@ QUESTIONS = {
     "install": ("start",),
     "first forest": ("start",),
     "n_jobs threads": ("start", "inside"),
-    "which forest": ("which-forest",),
+    "random forest or xgboost": ("which-forest",),
     "catboost": ("which-forest",),
     "text classification": ("sparse", "gallery"),
     "tf-idf": ("sparse",),
