@@ -316,7 +316,7 @@ gallery: $(VENVS)/demo.stamp $(VENVS)/clusters.stamp ## Draw the pictures of the
 chart: | check-python ## Draw the chart of README, and write the tables of the site, from the results in benches
 	$(PYTHON) benches/chart.py
 	$(PYTHON) benches/tables.py
-	$(PYTHON) benches/papers/report.py benches/peers/results benches/peers/results
+	$(PYTHON) benches/papers/report.py benches/peers/results benches/peers/results/which.json
 
 wheel: $(WHEEL)/.stamp ## Build the wheel that is published into dist/
 	@ls $(WHEEL)/*.whl

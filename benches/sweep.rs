@@ -177,8 +177,8 @@ fn explanation(x: &Csc, n_classes: u32) -> Box<dyn Fn()> {
     })
 }
 
-/// The predictions of the trees of `n_folds` folds, three per fold, for the rows that each holds out. The class depends
-/// on a few of a hundred features. The rows are encoded as a sparse matrix if not all values are stored.
+/// The predictions of `n_folds` folds of three trees for the rows that each fold holds out. The class
+/// depends on a few of a hundred features. The rows are a sparse matrix if `density` is below 1.
 fn folds(n_rows: usize, n_folds: usize, criterion: CriterionKind, density: f32) -> Box<dyn Fn()> {
     let csc = Csc::random(n_rows, 100, density, 1);
     let runtime = Runtime::new(1, &NEVER);

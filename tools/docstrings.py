@@ -18,8 +18,9 @@ import textwrap
 from pathlib import Path
 
 import descriptions
+from written import REPOSITORY, write_all
 
-SOURCES = Path(__file__).resolve().parents[1] / "python" / "spinney"
+SOURCES = REPOSITORY / "python" / "spinney"
 WIDTH = 100
 
 # Which vocabulary the docstrings of a class, method or function take, by file.
@@ -155,22 +156,14 @@ def wrap(text: str, margin: str) -> list[str]:
     return [margin + line.replace("\0", " ") for line in lines]
 
 
-def main() -> int:
-    """Write the docstrings, or with `--check` name the files that would change."""
-    changed = []
-    for name, vocabularies in VOCABULARIES.items():
-        file = SOURCES / name
-        source = file.read_text(encoding="utf-8")
-        written = write_docstrings(source, vocabularies)
-        if written != source:
-            changed.append(name)
-            if "--check" not in sys.argv:
-                file.write_text(written, encoding="utf-8")
-    if changed and "--check" in sys.argv:
-        sys.stderr.write(f"run `make format`: docstrings would change in {', '.join(changed)}\n")
-        return 1
-    return 0
+def write_sources() -> dict[Path, str]:
+    """Return the text of each file that has such docstrings."""
+    files = {SOURCES / name: vocabularies for name, vocabularies in VOCABULARIES.items()}
+    return {
+        file: write_docstrings(file.read_text(encoding="utf-8"), vocabularies)
+        for file, vocabularies in files.items()
+    }
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write_all(write_sources()))

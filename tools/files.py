@@ -15,7 +15,8 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
-REPOSITORY = Path(__file__).resolve().parents[1]
+from written import REPOSITORY, write_all
+
 LIST = REPOSITORY / "docs" / "files.md"
 # Folders that, with the files beside them, are the room `ground`.
 GROUND = ("num", "rng")
@@ -78,17 +79,5 @@ def write_list() -> str:
     return f"{BEGIN}\n## Engine: `src`\n{engine}\n## Python layer: `python/spinney`\n{layer}"
 
 
-def main() -> int:
-    """Write the page, or with `--check` fail if it would change."""
-    written = write_list()
-    if LIST.exists() and LIST.read_text(encoding="utf-8") == written:
-        return 0
-    if "--check" in sys.argv:
-        sys.stderr.write(f"run `make format`: {LIST.relative_to(REPOSITORY)} would change\n")
-        return 1
-    LIST.write_text(written, encoding="utf-8")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write_all({LIST: write_list()}))

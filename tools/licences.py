@@ -17,7 +17,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-REPOSITORY = Path(__file__).resolve().parents[1]
+from written import REPOSITORY, write_all
+
 LICENCES = REPOSITORY / "LICENSES-CRATES.txt"
 BEGIN = """The compiled module of Spinney contains these crates, each under the licence that follows
 its name, and the standard library of Rust (MIT OR Apache-2.0, The Rust Project Contributors).
@@ -67,19 +68,11 @@ def read_licence(crate: dict[str, Any]) -> str:
     return "\n\n".join([f"{'-' * len(head)}\n{head}\n{'-' * len(head)}", *texts])
 
 
-def main() -> int:
-    """Write the file, or with `--check` fail if it would change."""
-    crates = list_crates(read_metadata())
-    written = "\n\n".join([BEGIN.rstrip(), *map(read_licence, crates)]) + "\n"
-    written = "\n".join(line.rstrip() for line in written.splitlines()) + "\n"
-    if LICENCES.exists() and LICENCES.read_text(encoding="utf-8") == written:
-        return 0
-    if "--check" in sys.argv:
-        sys.stderr.write(f"run `make format`: {LICENCES.name} would change\n")
-        return 1
-    LICENCES.write_text(written, encoding="utf-8")
-    return 0
+def write_licences() -> str:
+    """Return the file."""
+    texts = [BEGIN.rstrip(), *map(read_licence, list_crates(read_metadata()))]
+    return "\n".join(line.rstrip() for line in "\n\n".join(texts).splitlines()) + "\n"
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write_all({LICENCES: write_licences()}))

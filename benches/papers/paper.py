@@ -8,11 +8,8 @@ results file has `format` (1), `title`, `source` (the paper), `command`, `date`,
 from __future__ import annotations
 
 import argparse
-import datetime as dt
 import gc
 import importlib
-import json
-import os
 import sys
 import time
 from collections.abc import Callable
@@ -23,7 +20,8 @@ HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results"
 sys.path.insert(0, str(HERE.parent / "peers"))
 
-from common import SHARED_DATA, cpu_model, find_versions, positive, same_bits  # noqa: E402
+import common  # noqa: E402
+from common import SHARED_DATA, describe_run, positive, same_bits  # noqa: E402
 
 __all__ = [
     "find_missing",
@@ -94,18 +92,7 @@ def write_results(
     plots: list[dict[str, Any]],
 ) -> None:
     """Write a file of results."""
-    results = {
-        "format": 1,
-        "title": title,
-        "source": source,
-        "command": f"python benches/papers/{name}.py",
-        "date": dt.datetime.now(tz=dt.timezone.utc).date().isoformat(),
-        "versions": find_versions(),
-        "machine": f"{cpu_model()}, {os.cpu_count()} cores, one thread",
-        "tables": tables,
-        "plots": plots,
-    }
-    folder.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(results, indent=1, ensure_ascii=False)
-    (folder / f"{name}.json").write_text(text + "\n", encoding="utf-8")
+    run = describe_run(f"python benches/papers/{name}.py")
+    results = {"title": title, "source": source, **run, "tables": tables, "plots": plots}
+    common.write_results(folder / f"{name}.json", results)
     print(f"written: {folder / name}.json", flush=True)

@@ -1,6 +1,6 @@
 """Make a page and plots of each file of results.
 
-    python benches/papers/report.py [folder to write to] [folder of results]
+    python benches/papers/report.py [folder to write to] [files of results]
 
 Of `results/NAME.json` come `NAME.md`, the tables with what they say, and `NAME-0.svg` and so on,
 the plots. The same results give the same files, which a test looks after. A table has `title`,
@@ -220,14 +220,11 @@ def write_page(results: dict[str, Any]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def main(folder: Path, results_folder: Path) -> None:
-    for file in sorted(results_folder.glob("*.json")):
+def main(folder: Path, files: list[Path]) -> None:
+    for file in files:
         results = json.loads(file.read_text(encoding="utf-8"))
         if results["format"] != 1:
             sys.exit(f"error: {file} must have format 1, got {results['format']}")
-        if "plots" not in results:
-            # The page of these results has tables of another form (`peers/project_tables.py`).
-            continue
         (folder / f"{file.stem}.md").write_text(write_page(results), encoding="utf-8")
         for number, plot in enumerate(results["plots"]):
             path = folder / f"{file.stem}-{number}.svg"
@@ -236,4 +233,4 @@ def main(folder: Path, results_folder: Path) -> None:
 
 if __name__ == "__main__":
     given = [Path(argument) for argument in sys.argv[1:]]
-    main(given[0] if given else RESULTS, given[1] if len(given) > 1 else RESULTS)
+    main(given[0] if given else RESULTS, given[1:] or sorted(RESULTS.glob("*.json")))

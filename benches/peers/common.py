@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import datetime as dt
 import gc
 import importlib
 import importlib.util
@@ -16,6 +17,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -165,6 +167,23 @@ def find_versions() -> dict[str, str]:
     modules = {"spinney": "spinney", "scikit-learn": "sklearn", "numpy": "numpy", "scipy": "scipy"}
     found = {name: importlib.import_module(m).__version__ for name, m in modules.items()}
     return {**found, "Python": platform.python_version()}
+
+
+def describe_run(command: str, others: dict[str, str] | None = None) -> dict[str, Any]:
+    """Return what a file of results says of a run: command, day, versions and machine."""
+    return {
+        "command": command,
+        "date": dt.datetime.now(tz=dt.timezone.utc).date().isoformat(),
+        "versions": find_versions() | (others or {}),
+        "machine": f"{cpu_model()}, {os.cpu_count()} cores, one thread",
+    }
+
+
+def write_results(path: Path, results: dict[str, Any]) -> None:
+    """Write a file of results of format 1, which `benches/papers/report.py` reads."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = json.dumps({"format": 1, **results}, indent=1, ensure_ascii=False)
+    path.write_text(text + "\n", encoding="utf-8")
 
 
 def print_versions(threads: int = 1) -> None:

@@ -10,7 +10,6 @@ Medians are printed. `--out` keeps them in a file, from which docs/project.md ha
 from __future__ import annotations
 
 import argparse
-import datetime as dt
 import importlib
 import json
 import os
@@ -23,7 +22,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from common import cpu_model, find_versions, is_there, positive
+from common import describe_run, is_there, positive, write_results
 from project_data import FILE, read_houses
 from project_tables import SIDES, STEPS, make_tables, write_table
 
@@ -193,22 +192,14 @@ def main() -> int:
         for name, done in runs.items():
             done.append(measure_in_fresh_process(name, split, arguments))
     others = ["pandas", *(["lightgbm"] if "LightGBM" in runs else [])]
-    results = {
-        "format": 1,
-        "command": "python benches/peers/project.py",
-        "date": dt.date.today().isoformat(),
-        "versions": find_versions() | {name: version(name) for name in others},
-        "machine": f"{cpu_model()}, one thread",
-        "tables": make_tables(runs),
-        "runs": runs,
-    }
+    run = describe_run("python benches/peers/project.py", {name: version(name) for name in others})
+    results = {**run, "tables": make_tables(runs), "runs": runs}
     print(", ".join(f"{name} {number}" for name, number in results["versions"].items()))
     print(f"{results['machine']}; medians of {arguments.splits} splits")
     for table in results["tables"]:
         print("", write_table(table), sep="\n")
     if arguments.out:
-        arguments.out.parent.mkdir(parents=True, exist_ok=True)
-        arguments.out.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+        write_results(arguments.out, results)
     return 0
 
 

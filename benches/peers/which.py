@@ -13,10 +13,7 @@ is not installed is said to be skipped.
 from __future__ import annotations
 
 import argparse
-import datetime as dt
 import importlib
-import importlib.metadata
-import importlib.util
 import json
 import tempfile
 import warnings
@@ -33,12 +30,13 @@ from sklearn.metrics import accuracy_score, r2_score, roc_auc_score
 
 from common import (
     SHARED_DATA,
-    cpu_model,
-    find_versions,
+    describe_run,
     geometric_mean,
+    is_there,
     positive,
     print_versions,
     time_interleaved,
+    write_results,
 )
 from real import QUICK_ROWS, ROWS, SEED, SETS, Table, halves
 
@@ -155,16 +153,6 @@ CONTENDERS = {
 }
 
 
-def find_contenders() -> dict[str, Contender]:
-    found = {}
-    for name, contender in CONTENDERS.items():
-        if importlib.util.find_spec(contender.module) is None:
-            print(f"skipped: {name} is not installed")
-        else:
-            found[name] = contender
-    return found
-
-
 def count_bytes(contender: Contender, model: Any) -> int:
     with tempfile.TemporaryDirectory() as folder:
         contender.save(model, str(Path(folder) / "model"))
@@ -183,7 +171,7 @@ def measure(data: Table, arguments: argparse.Namespace) -> dict[str, dict[str, f
     suffix = "Regressor" if data.is_regression else "Classifier"
     has_auc = not data.is_regression and data.y.max() == 1
     fits, predictions, asked = {}, {}, {}
-    contenders = find_contenders()
+    contenders = {name: own for name, own in CONTENDERS.items() if is_there(own.module)}
     for name, contender in contenders.items():
         X, asked[name] = contender.take(train), contender.take(test)
         fits[name] = partial(contender.make(suffix, X).fit, X, train.y)
@@ -247,25 +235,12 @@ def merge(old: list[dict[str, Any]], found: dict[str, dict[str, dict[str, float]
 def write(path: Path, found: dict[str, dict[str, dict[str, float]]]) -> None:
     """Write the file of results, in the format of `benches/papers`."""
     old = json.loads(path.read_text(encoding="utf-8"))["tables"] if path.exists() else []
-    others = ("lightgbm", "xgboost", "catboost")
-    versions = {m: importlib.import_module(m).__version__ for m in others if has(m)}
-    results = {
-        "format": 1,
-        "title": "Which forest",
-        "command": "python benches/peers/which.py",
-        "date": dt.datetime.now(tz=dt.timezone.utc).date().isoformat(),
-        "versions": find_versions() | versions,
-        "machine": f"{cpu_model()}, one thread",
-        "tables": merge(old, found),
-        "plots": [],
-    }
-    path.parent.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(results, indent=1, ensure_ascii=False)
-    path.write_text(text + "\n", encoding="utf-8")
-
-
-def has(module: str) -> bool:
-    return importlib.util.find_spec(module) is not None
+    measured = {CONTENDERS[name].module for numbers in found.values() for name in numbers[FIT]}
+    others = [module for module in ("lightgbm", "xgboost", "catboost") if module in measured]
+    versions = {module: importlib.import_module(module).__version__ for module in others}
+    run = describe_run("python benches/peers/which.py", versions)
+    tables = merge(old, found)
+    write_results(path, {"title": "Which forest", **run, "tables": tables, "plots": []})
 
 
 def main() -> None:

@@ -43,7 +43,7 @@ impl EncodedMatrix {
         Ok(Self { rows: Some(rows.into()), ..self.clone() })
     }
 
-    /// The same rows for trees that number categories in another way: `codes[feature][code]` is the
+    /// These rows, for trees that number categories in another way: `codes[feature][code]` is the
     /// value that stands for a code of this data set; empty for features that keep their values.
     pub fn with_codes(&self, codes: Vec<Box<[f64]>>) -> Result<Self> {
         let n_categories = self.data.n_categories();

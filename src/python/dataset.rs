@@ -110,7 +110,7 @@ impl PyColumns {
         Ok(Self(catch(|| Ok(self.0.with_rows(rows)?))?))
     }
 
-    /// The same rows for predictions by trees that number categories in another way. `codes` has
+    /// These rows, for predictions by trees that number categories in another way. `codes` has
     /// for each feature a float64 array of the value that stands for each code, None for features
     /// that keep their values.
     #[allow(clippy::needless_pass_by_value, reason = "the boundary to Python")]

@@ -140,7 +140,7 @@ class QuantileForestRegressor(ForestRegressor):
         rows = self._validate_X_predict(X)
         n_threads = self._count_threads()
         if wanted is None:
-            if oob_score and not (indices is None and duplicates is None):
+            if indices is not None or duplicates is not None:
                 values = self._predict_means_of(rows, n_threads, indices, duplicates)
             else:
                 values = self._predict_means(rows, n_threads, oob_score)

@@ -1,5 +1,6 @@
-//! The form of small subtrees for weights of any kind. The scores in lanes are rounded, and tell which cuts may be the best
-//! ones; these are scored and compared by the criterion itself, which pushes their rows.
+//! The form of small subtrees for weights of any kind. The scores in lanes are rounded, and tell
+//! which cuts may be the best ones; these are scored and compared by the criterion itself, which pushes
+//! their rows.
 
 use std::cmp::Ordering;
 

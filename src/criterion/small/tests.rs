@@ -117,7 +117,7 @@ impl Visitor for Check<'_> {
                 (!is_forbidden).then(|| criterion.proof(&scan, pushed))
             })
             .collect();
-        // The same cuts of the lower ranks, with the rows of the highest rank on the left.
+        // Cuts after the lower ranks once more, with the rows of the highest rank on the left.
         let missing = *ends.last().unwrap();
         let mut below = ends[..ends.len() - 1].to_vec();
         below.resize(below.len().next_multiple_of(LANES), below.last().copied().unwrap_or_default());

@@ -71,7 +71,7 @@ impl Legal {
         remove::<BY_RANK, FEW_ROWS>(level, ranks, &lasts[..FEW_ROWS], counts, scores)
     }
 
-    /// Removes the scores of cuts that have too few rows on a side, of columns that are searched side by side.
+    /// Removes the scores of cuts that have too few rows on a side, in columns searched side by side.
     pub fn remove_in_columns(
         &self,
         level: Level,

@@ -56,8 +56,8 @@ tuned! {
     /// a node's time then goes into what does not depend on its rows (bench `sweep`).
     fn small_of_few_columns_up_to() -> usize = 96;
     /// The most rows of a small subtree where nodes draw few columns and thresholds are random: the time of
-    /// their search does not grow with the square of the rows. Not where large nodes read columns of few values as
-    /// bits, from packed forms (bench `sweep`).
+    /// their search does not grow with the square of the rows. Not where large nodes read columns of few
+    /// values as bits, from packed forms (bench `sweep`).
     fn small_of_few_random_up_to() -> usize = MAX_ROWS;
 }
 
