@@ -95,10 +95,10 @@ PYTEST_ARGS := --numprocesses=$(WORKERS) --maxprocesses=8 --dist=worksteal $(PYT
 
 # Directories are listed too, so that a removed file is seen as a change. What is listed here goes
 # into both wheels.
-CHECKED_WHEEL_SOURCES := $(shell find src python -not -path '*/__pycache__*' -not -name '.*' 2>/dev/null) \
+CHECKED_WHEEL_SOURCES := $(shell find src python/spinney -not -path '*/__pycache__*' -not -name '.*' 2>/dev/null) \
 	$(wildcard Cargo.toml Cargo.lock pyproject.toml rust-toolchain.toml)
 # These are texts that come with the published wheel; the tests read those of the repository.
-WHEEL_SOURCES := $(CHECKED_WHEEL_SOURCES) $(wildcard README.md LICENSE LICENSES-CRATES.txt)
+WHEEL_SOURCES := $(CHECKED_WHEEL_SOURCES) $(wildcard python/README.md LICENSE LICENSES-CRATES.txt)
 
 .PHONY: help demo test test-all test-rust test-python test-oldest test-clients test-clusters test-conversions lint lint-rust lint-python lint-stubs \
 	lint-docs format fuzz fuzz-seeds coverage coverage-rust coverage-python bench sweep peers papers chart docs drawings gallery wheel clean check-python check-rust
@@ -191,6 +191,7 @@ lint-python: $(VENVS)/lint.stamp ## ruff and mypy
 	$(VENVS)/lint/bin/ruff format --check
 	$(VENVS)/lint/bin/python tools/docstrings.py --check
 	$(VENVS)/lint/bin/python tools/files.py --check
+	$(VENVS)/lint/bin/python tools/index_page.py --check
 	$(VENVS)/lint/bin/python tools/licences.py --check
 	$(VENVS)/lint/bin/mypy --strict python/spinney tests/package/typed_uses.py
 
@@ -201,6 +202,7 @@ format: $(VENVS)/lint.stamp | check-rust ## Rewrite the sources in the house for
 	$(CARGO) fmt --all
 	$(VENVS)/lint/bin/python tools/docstrings.py
 	$(VENVS)/lint/bin/python tools/files.py
+	$(VENVS)/lint/bin/python tools/index_page.py
 	$(VENVS)/lint/bin/python tools/licences.py
 	$(VENVS)/lint/bin/ruff check --fix
 	$(VENVS)/lint/bin/ruff format

@@ -22,6 +22,7 @@ def find_changes(version: str, date: str) -> dict[str, tuple[str, str]]:
     """Return for each file what is replaced, as a regular expression, and the replacement."""
     short = version.rpartition(".")[0]
     locked = (r'name = "spinney"\nversion = "[^"]+"', f'name = "spinney"\nversion = "{version}"')
+    stated = (r"This is version \d+\.\d+\.", f"This is version {short}.")
     return {
         "Cargo.toml": (
             r'(?m)\A\[package\]\nname = "spinney"\nversion = "[^"]+"',
@@ -33,7 +34,8 @@ def find_changes(version: str, date: str) -> dict[str, tuple[str, str]]:
             r"(?m)^version: .+\n(date-released: .+\n)?",
             f"version: {version}\ndate-released: {date}\n",
         ),
-        "README.md": (r"This is version \d+\.\d+\.", f"This is version {short}."),
+        "README.md": stated,
+        "python/README.md": stated,
         "CHANGELOG.md": (
             rf"(?m)^## \[Unreleased\]\n(\n## \[{re.escape(version)}\] - .+\n)?(?=\n### )",
             f"## [Unreleased]\n\n## [{version}] - {date}\n",

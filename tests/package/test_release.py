@@ -11,7 +11,7 @@ from conftest import REPOSITORY
 
 WORKFLOWS = sorted((REPOSITORY / ".github" / "workflows").glob("*.yml"))
 LOCKS = ("Cargo.lock", "fuzz/Cargo.lock")
-WRITTEN = ("CHANGELOG.md", "CITATION.cff", "Cargo.toml", "README.md", *LOCKS)
+WRITTEN = ("CHANGELOG.md", "CITATION.cff", "Cargo.toml", "README.md", "python/README.md", *LOCKS)
 
 
 @pytest.fixture
@@ -28,6 +28,7 @@ def tool():
 def copies(tmp_path):
     """Return a folder with copies of what a release changes, and a change that is unreleased."""
     (tmp_path / "fuzz").mkdir()
+    (tmp_path / "python").mkdir()
     for name in WRITTEN:
         shutil.copy(REPOSITORY / name, tmp_path / name)
     add_a_change(tmp_path)
@@ -117,6 +118,43 @@ def test_the_wheel_has_the_licences_of_the_crates_of_the_lock_file():
     lock = read(REPOSITORY, "Cargo.lock")
     for name, version in heads:
         assert f'name = "{name}"\nversion = "{version}"\n' in lock
+
+
+@pytest.fixture
+def page_tool(monkeypatch):
+    """Return the script that writes the page that an index shows."""
+    monkeypatch.syspath_prepend(REPOSITORY / "tools")
+    return importlib.import_module("index_page")
+
+
+LINKS = re.compile(r"\]\(([^)]+)\)")
+ADDRESSES = {"Documentation": "https://docs.example.org", "Repository": "https://example.org/code"}
+
+
+def test_the_page_of_an_index_has_no_relative_link(page_tool):
+    page = read(REPOSITORY, "python/README.md")
+    assert not [link for link in LINKS.findall(page) if not link.startswith(("https://", "#"))]
+    assert "<!--" not in page
+    # But the same words.
+    readme = re.sub(r"<!--.*?-->", "", read(REPOSITORY, "README.md"), flags=re.DOTALL)
+    told = re.sub(r"!\[[^]]*\]\([^)]*\)", "", readme)
+    assert re.findall(r"\w+", LINKS.sub("", page)) == re.findall(r"\w+", LINKS.sub("", told))
+
+
+def test_the_page_of_an_index_links_by_the_addresses_of_the_project(page_tool):
+    readme = read(REPOSITORY, "README.md")
+    links = LINKS.findall(page_tool.make_page(readme, ADDRESSES))
+    assert len(links) == len(LINKS.findall(readme))
+    assert all(link.startswith("https://") for link in links)
+    assert "https://docs.example.org/sparse.html" in links
+    assert "https://example.org/code/raw/main/docs/benchmarks.svg" in links
+    assert "https://example.org/code/blob/main/CONTRIBUTING.md" in links
+
+
+def test_addresses_are_read_from_the_configuration(page_tool):
+    written = '[project.urls]\nDocumentation = "https://a.org/"\n\n[tool.b]\nx = "y"\n'
+    assert page_tool.find_addresses(written) == {"Documentation": "https://a.org"}
+    assert page_tool.find_addresses('[project]\nname = "a"\n') == {}
 
 
 def test_the_page_of_versions_is_what_the_package_asks_for():

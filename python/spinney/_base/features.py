@@ -14,8 +14,8 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from spinney._common.checks import check_n_jobs
+from spinney._common.documentation import DocumentedEstimator
 from spinney._common.messages import reject_parameter
-from spinney._common.sklearn_base import BaseEstimator
 from spinney._common.threads import count_threads
 from spinney._data.arrays import convert_objects, secure_sparse, to_native
 from spinney._data.categories import Categories, convert_frame, encode
@@ -29,7 +29,7 @@ from spinney.dataset import Dataset
 _FIRST_SEED = 2**32
 
 
-class FeatureReader(BaseEstimator, ABC):
+class FeatureReader(DocumentedEstimator, ABC):
     """Base class of all estimators: reads matrices of features, for `fit` and for predictions."""
 
     random_state: Any

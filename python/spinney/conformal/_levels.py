@@ -13,14 +13,14 @@ from sklearn.base import clone
 from sklearn.utils import Tags
 
 from spinney._common.checks import is_bool
+from spinney._common.documentation import DocumentedEstimator
 from spinney._common.messages import reject_parameter
-from spinney._common.sklearn_base import BaseEstimator
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class Conformal(BaseEstimator):
+class Conformal(DocumentedEstimator):
     """Base class of the models whose intervals or sets cover as often as they say."""
 
     estimator: Any
