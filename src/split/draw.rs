@@ -51,14 +51,20 @@ pub(crate) struct Drawn {
 }
 
 impl<C: Criterion> Search<'_, C> {
-    /// The features that no node of tree number `tree` draws, as constants of its root.
+    /// The features whose columns no node of tree number `tree` reads, as constants of its root: those with
+    /// one value in all rows, and those that the tree does not draw.
     pub fn features_of_no_node(&self, tree: u64) -> ConstantFeatures {
         let n_features = self.data.n_features();
         let constants = ConstantFeatures::none(n_features);
-        let Some(n_own) = self.params.max_tree_features.filter(|&n| n < n_features as u64) else { return constants };
-        let order = NodeKey::root(self.params.seed, tree).tree_feature_order(n_features);
-        let others: Vec<u32> = (n_own as u32..n_features as u32).map(|position| order.at(position)).collect();
-        constants.with(&others, |_| 0).map_or(constants, Arc::unwrap_or_clone)
+        let mut of_no_node = match self.data.columns() {
+            Columns::Dense(columns) => columns.constants().to_vec(),
+            Columns::Sparse(_) => Vec::new(),
+        };
+        if let Some(n_own) = self.params.max_tree_features.filter(|&n| n < n_features as u64) {
+            let order = NodeKey::root(self.params.seed, tree).tree_feature_order(n_features);
+            of_no_node.extend((n_own as u32..n_features as u32).map(|position| order.at(position)));
+        }
+        constants.with(&of_no_node, |_| 0).map_or(constants, Arc::unwrap_or_clone)
     }
 
     /// Draws the features of a node, whose permutation of the features is `order`.

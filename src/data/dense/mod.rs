@@ -77,6 +77,8 @@ impl Ranks {
 #[derive(Debug)]
 pub struct DenseColumns {
     columns: Vec<DenseColumn>,
+    /// The features that have one value in all rows, in ascending order.
+    constants: Vec<u32>,
     /// The ranks of all columns row by row, made when rows are first copied, if they [can be](RowMajor::of).
     /// None also for the columns of one tree, for which they are not worth the time.
     row_major: Derived<RowMajor>,
@@ -109,6 +111,12 @@ impl DenseColumn {
     /// The most frequent rank, the bytes of a rank, and whether the column is sparse.
     pub(super) fn outline(&self) -> (u32, u8, bool) {
         (self.common_rank, self.ranks.width() as u8, self.is_sparse)
+    }
+
+    /// Whether all rows have the same value.
+    #[inline]
+    pub fn is_constant(&self) -> bool {
+        self.n_ranks == 1
     }
 
     /// The rank of a row's value.
@@ -156,15 +164,24 @@ pub fn gather<R: Copy + Into<T>, T>(ranks: &[R], samples: &[u32], out: &mut [T])
     }
 }
 
+fn find_constants(columns: &[DenseColumn]) -> Vec<u32> {
+    (0..).zip(columns).filter(|(_, column)| column.is_constant()).map(|(feature, _)| feature).collect()
+}
+
 impl DenseColumns {
     /// Makes columns.
     pub(super) fn new(columns: Vec<DenseColumn>) -> Self {
-        Self { columns, row_major: Derived::new(), bits: Derived::new() }
+        Self { constants: find_constants(&columns), columns, row_major: Derived::new(), bits: Derived::new() }
     }
 
     /// The column of a feature.
     pub fn column(&self, feature: u32) -> &DenseColumn {
         &self.columns[feature as usize]
+    }
+
+    /// The features that have one value in all rows, in ascending order.
+    pub fn constants(&self) -> &[u32] {
+        &self.constants
     }
 
     /// The columns of few values as bits, if there are enough of them.
@@ -192,7 +209,7 @@ impl DenseColumns {
         };
         let columns = self.columns.iter().zip(ranks).map(|(column, ranks)| DenseColumn { ranks, ..*column }).collect();
         let bits = self.bits.map(|bits| bits.take(samples));
-        Self { columns, row_major: Derived::new(), bits }
+        Self { columns, constants: self.constants.clone(), row_major: Derived::new(), bits }
     }
 
     /// These columns with the places of categories as the ranks of some, for one tree. O(cells of these
@@ -214,7 +231,7 @@ impl DenseColumns {
                 Ranks::U32(ranks) => Ranks::U32(ranks.iter().map(|&rank| place(rank)).collect::<Vec<_>>().into()),
             };
         }
-        Self { columns, row_major: Derived::none(), bits: Derived::none() }
+        Self { columns, constants: self.constants.clone(), row_major: Derived::none(), bits: Derived::none() }
     }
 
     pub(crate) fn n_bytes(&self) -> usize {
