@@ -538,6 +538,13 @@ def test_check_input_may_be_skipped(tree_class, iris):
     assert (path != tree.decision_path(X)).nnz == 0
 
 
+@every_estimator
+def test_check_input_is_no_metadata(tree_class):
+    """As in scikit-learn, a pipeline does not pass it on."""
+    assert "check_input" not in str(tree_class().get_metadata_routing())
+    assert not hasattr(tree_class, "set_predict_proba_request")
+
+
 # --- Extremes -----------------------------------------------------------------------------------
 
 

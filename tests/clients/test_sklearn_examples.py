@@ -4,7 +4,7 @@ The environment variable SKLEARN_EXAMPLES names the folder `examples` of a sourc
 scikit-learn (its wheel has none). Names that we do not have stay scikit-learn's:
 AdaBoostClassifier, AdaBoostRegressor, BaggingRegressor, GradientBoostingClassifier,
 GradientBoostingRegressor, HistGradientBoostingClassifier, HistGradientBoostingRegressor,
-RandomTreesEmbedding, StackingClassifier, VotingRegressor.
+StackingClassifier, StackingRegressor, VotingRegressor.
 """
 
 import os

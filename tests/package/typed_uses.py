@@ -92,6 +92,12 @@ scored: float = loaded.score(X, y)
 values: object = forest.shap_values(X, interactions=True)
 nearest: object = forest.nearest(X, Y=X, k=3)
 why: spinney.inspection.ExplainedPrediction = forest.explain(X[:1], n_features=3)
+best: str = tree.splitter
+order: str = tree.category_order
+in_nodes: object = lazy.category_order
+names: np.ndarray[tuple[int, ...], np.dtype[np.str_]] = forest.feature_names_in_
+n_classes: int = forest.classes_.shape[0]
+asked: RandomForestRegressor = others.set_predict_request(return_std=True)
 
 # Wrong.
 DecisionTreeClassifier(criterion="ginni")  # type: ignore[arg-type]
@@ -135,6 +141,10 @@ spinney.nothing  # type: ignore[attr-defined]
 spinney.tree.nothing  # type: ignore[attr-defined]
 spinney.ensemble.Forest()  # type: ignore[attr-defined]
 load()  # type: ignore[call-arg]
+load(3)  # type: ignore[arg-type]
+forest.save(b"bytes")  # type: ignore[arg-type]
+forest.classes_.shpae  # type: ignore[union-attr]
+forest.splitter  # type: ignore[attr-defined]
 export_text(tree, decimal=3)  # type: ignore[call-arg]
 outlier_scores(X)  # type: ignore[call-arg]
 class_prototypes(X, y, neighbours=3)  # type: ignore[call-arg]

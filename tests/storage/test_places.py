@@ -56,7 +56,9 @@ def test_urls_need_a_package(forest, monkeypatch):
         spinney.load("s3://bucket/model")
 
 
-@pytest.mark.parametrize("compress", [0, 3, ("gzip", 3)])
+@pytest.mark.parametrize(
+    "compress", [0, *((name, 3) for name in ("zlib", "gzip", "bz2", "lzma", "xz"))]
+)
 def test_pickles_are_told(forest, compress, tmp_path):
     joblib.dump(forest, tmp_path / "model", compress=compress)
     with pytest.raises(ValueError, match=r"begins otherwise\. It looks like a pickle: use joblib"):

@@ -39,6 +39,8 @@ class FeatureReader(DocumentedEstimator, ABC):
     handle_unknown: Any = "ignore"
 
     n_features_in_: int
+    # Exists only if `fit` saw names.
+    feature_names_in_: NDArray[Any]
     is_categorical_: NDArray[np.bool_] | None
     categories_: Categories | None
 

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from spinney._common.messages import is_ours
 from spinney._common.threads import count_threads
+from spinney._common.types import Sink
 from spinney._data.categories import Categories, count_categories
 from spinney._fit.target import ClassTarget
 from spinney._spinney import Forest
@@ -32,7 +33,7 @@ class StoredTrees(ABC):
     categories_: Categories | None
     n_jobs: int | None
 
-    def save(self, path: Any) -> None:
+    def save(self, path: Sink) -> None:
         """Write the fitted estimator to a file that :func:`spinney.load` reads.
 
         The file has everything that the estimator has: parameters, names, classes, categories,

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     class RegressorMixin:
         """Scores by R2."""
 
+        def set_predict_request(self, **requests: bool | str | None) -> Self: ...
         def score(self, X: Any, y: Any, sample_weight: Any = None) -> float: ...
 
     class MultiOutputMixin:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from os import PathLike
+from typing import IO, Any, Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 Bootstrap: TypeAlias = bool | Literal["poisson"]
 CategoryOrder: TypeAlias = Literal["auto", "node", "tree"]
 ClassCriterion: TypeAlias = Literal["gini", "entropy", "log_loss"]
+# A list of arrays for several outputs. A checker takes what both have, or an array alone.
+Classes: TypeAlias = NDArray[Any] | Any
 NumberCriterion: TypeAlias = Literal[
     "squared_error", "absolute_error", "quantile", "poisson", "friedman_mse"
 ]
@@ -22,4 +26,6 @@ MaxFeatures: TypeAlias = float | Literal["sqrt", "log2"] | None
 RandomState: TypeAlias = int | np.integer[Any] | np.random.RandomState | None
 Splitter: TypeAlias = Literal["best", "random"]
 SurvivalCriterion: TypeAlias = Literal["logrank", "logrank_fast"]
+Sink: TypeAlias = str | PathLike[str] | IO[bytes]
+Source: TypeAlias = str | PathLike[str] | IO[bytes] | bytes | bytearray | memoryview
 Traversal: TypeAlias = Literal["auto", "batched", "single", "eager"]

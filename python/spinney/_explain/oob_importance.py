@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from spinney._common.checks import check_int
 from spinney._common.messages import reject_parameter
 from spinney._common.progress import show_progress
+from spinney._common.types import Classes
 from spinney._data.arrays import CompressedMatrix
 from spinney._explain.oob_scores import score_permutations
 from spinney._explain.out_of_bag import OutOfBag
@@ -38,7 +39,7 @@ class OobImportance(OutOfBag, ABC):
     n_outputs_: int
     verbose: Any
     _task: ClassVar[str]
-    classes_: Any
+    classes_: Classes
 
     def permutation_importance_oob(
         self,

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import check_scoring
-from sklearn.utils import _safe_indexing
 
 from spinney._common.progress import show_progress
+from spinney._common.rows import take_rows
 from spinney._fit.draws import Draws
 from spinney._fit.survival import score_risks
 from spinney._spinney import forest_oob_changes
@@ -118,8 +118,7 @@ def score_permutations(
     if known.size == 0:
         raise ValueError("There is no tree that has not seen all samples.")
     if known.size < counts.size:
-        # scikit-learn has no public name for how its splitters take rows of any matrix or frame.
-        samples, y = (_safe_indexing(part, known) for part in (samples, y))
+        samples, y = (take_rows(part, known) for part in (samples, y))
         sums, counts = sums[known], counts[known]
     # Where a sample is among those that a tree has not seen.
     place_of = np.zeros(X.shape[0], dtype=np.intp)

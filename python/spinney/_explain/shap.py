@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from spinney._common.checks import is_bool
 from spinney._common.messages import reject_parameter
 from spinney._common.progress import show_progress
+from spinney._common.types import Classes
 from spinney._explain.one_prediction import ExplainedPrediction, explain
 from spinney._spinney import (
     Forest,
@@ -254,5 +255,5 @@ class ShapValues(ABC):
     def _count_threads(self) -> int:
         """Return the number of threads."""
 
-    classes_: Any
+    classes_: Classes
     n_classes_: int | NDArray[np.int64]

@@ -15,6 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from spinney._common.checks import check_counts
 from spinney._common.messages import warn_caller
 from spinney._common.sklearn_base import ClassifierMixin, RegressorMixin
+from spinney._common.types import Classes
 from spinney._data.levels import number_distinct
 from spinney._fit.labels import read_labels
 
@@ -35,7 +36,7 @@ class ClassTarget(ClassifierMixin, ABC):
     # The strings that `class_weight` may be.
     _class_weight_presets: ClassVar[tuple[str, ...]] = ("balanced",)
 
-    classes_: Any
+    classes_: Classes
     n_classes_: Any
     n_outputs_: int
     class_weight: Any

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import check_cv
-from sklearn.utils import _safe_indexing, indexable
+from sklearn.utils import indexable
 from sklearn.utils.validation import check_is_fitted
 
+from spinney._common.rows import take_rows
 from spinney._fit.params import store_parameters
 from spinney.conformal._intervals import ConformalRegressor, predict_means
 from spinney.conformal._sets import ConformalClassifier
@@ -276,7 +277,7 @@ class Folds:
                 raise ValueError("cv must have each sample in one fold. Got some in several.")
             self.of_sample[test] = fold
             own = clone(forest).fit(
-                _safe_indexing(X, train),
+                take_rows(X, train),
                 y[train],
                 sample_weight=None if weights is None else weights[train],
             )
@@ -293,7 +294,7 @@ class Folds:
         for fold, forest in enumerate(self.forests):
             rows = np.flatnonzero(self.of_sample == fold)
             places.append(rows)
-            parts.append(predict(forest, _safe_indexing(X, rows)))
+            parts.append(predict(forest, take_rows(X, rows)))
         predictions = np.concatenate(parts)
         return predictions[np.argsort(np.concatenate(places))]
 

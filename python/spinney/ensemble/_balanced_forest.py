@@ -209,6 +209,7 @@ class BalancedRandomForestClassifier(ForestClassifier):
     True
     """
 
+    category_order: CategoryOrder
     _splitter: ClassVar[str] = "best"
     _tree_class: ClassVar[type[DecisionTreeClassifier]] = DecisionTreeClassifier
     # The folds of a cross-validation have classes of their own sizes.

@@ -90,6 +90,8 @@ def _are_equal(one: Any, other: Any) -> bool:
 class BaseLazyForest(BaseBaggedTrees):
     """Base class of the lazy forests."""
 
+    splitter: Any
+    category_order: Any
     traversal: Any
 
     forest_: LazyForest

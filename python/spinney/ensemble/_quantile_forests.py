@@ -191,6 +191,7 @@ class RandomForestQuantileRegressor(QuantileForestRegressor):
     True
     """
 
+    category_order: CategoryOrder
     _splitter: ClassVar[str] = "best"
     _tree_class: ClassVar[type[DecisionTreeRegressor]] = DecisionTreeRegressor
 

@@ -198,6 +198,7 @@ class RandomForestClassifier(ForestClassifier):
     True
     """
 
+    category_order: CategoryOrder
     _splitter: ClassVar[str] = "best"
     _tree_class: ClassVar[type[DecisionTreeClassifier]] = DecisionTreeClassifier
 
@@ -398,6 +399,7 @@ class RandomForestRegressor(ForestRegressor):
     True
     """
 
+    category_order: CategoryOrder
     _splitter: ClassVar[str] = "best"
     _tree_class: ClassVar[type[DecisionTreeRegressor]] = DecisionTreeRegressor
 

@@ -137,6 +137,10 @@ class RandomTreesEmbedding(TransformerMixin, ForestTrees, ImpurityImportances):
 
     max_depth: Any
     min_samples_split: Any
+    min_samples_leaf: Any
+    min_weight_fraction_leaf: Any
+    max_leaf_nodes: Any
+    min_impurity_decrease: Any
     sparse_output: Any
     verbose: Any
     warm_start: Any

@@ -6,6 +6,7 @@ from typing import Any
 
 from spinney._common.formats import damaged
 from spinney._common.threads import count_threads
+from spinney._common.types import Source
 from spinney.storage._classes import list_classes
 from spinney.storage._models import StoredModel
 
@@ -17,7 +18,7 @@ _BEFORE: dict[str, Any] = {
 }
 
 
-def load(path: Any, *, n_jobs: int | None = None) -> Any:
+def load(path: Source, *, n_jobs: int | None = None) -> Any:
     """Load an estimator that its method `save` has written.
 
     The estimator predicts the same bits as the one that was saved. Nothing in the file is executed,

@@ -146,11 +146,15 @@ def read_bytes(path: Any) -> NDArray[np.uint8]:
     return map_file(path, "model file")
 
 
+# How pickles begin, as they are and as joblib compresses them: by gzip, zlib, bzip2, xz and LZMA.
+_PICKLES = (b"\x80", b"\x1f\x8b", b"x", b"BZ", b"\xfd7", b"]\0")
+
+
 def _find_other_format(data: NDArray[np.uint8]) -> str:
     """Return what to do with a file that is no model file of spinney, if it looks like one."""
     for beginnings, advice in (
         ((b"PK",), "It looks like one of skops: use skops.io.load."),
-        ((b"\x80", b"\x1f\x8b", b"x"), "It looks like a pickle: use joblib.load or pickle.load."),
+        (_PICKLES, "It looks like a pickle: use joblib.load or pickle.load."),
     ):
         if data[:2].tobytes().startswith(beginnings):
             return f" {advice}"

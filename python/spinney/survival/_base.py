@@ -25,6 +25,7 @@ class SurvivalModel(SurvivalTarget, SurvivalCurves):
     """Base class of the survival models."""
 
     low_memory: Any
+    min_events_leaf: Any
     # Log-rank statistics are no impurities, and curves have no one direction.
     min_impurity_decrease: Any = 0.0
     monotonic_cst: Any = None

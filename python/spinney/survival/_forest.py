@@ -252,6 +252,7 @@ class RandomSurvivalForest(BaseSurvivalForest):
     (2, 3)
     """
 
+    category_order: CategoryOrder
     _splitter: ClassVar[str] = "best"
 
     def __init__(

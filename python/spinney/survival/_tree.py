@@ -158,6 +158,8 @@ class SurvivalTree(StoredSurvivalModel, BaseDecisionTree):
     [0.33, 4.83]
     """
 
+    category_order: CategoryOrder
+
     def __init__(
         self,
         *,

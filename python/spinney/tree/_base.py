@@ -42,6 +42,8 @@ class BaseDecisionTree(StoredTrees, BaseTreeEstimator, ShapValues, PartialDepend
     __metadata_request__fit: ClassVar[dict[str, str]] = {"check_input": UNUSED}
     __metadata_request__predict: ClassVar[dict[str, str]] = {"check_input": UNUSED}
 
+    splitter: Any
+
     tree_: Tree
     max_features_: int
     # The features that had missing values in training. Where missing values of any other feature go

@@ -1,10 +1,11 @@
 """The estimators of single trees that take the best split."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import tree as of_sklearn
+from sklearn.utils.metadata_routing import UNUSED
 
 from spinney._common.types import (
     CategoryOrder,
@@ -148,6 +149,10 @@ class DecisionTreeClassifier(ClassTarget, BaseDecisionTree):
     >>> DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y).score(X, y) > 0.9
     True
     """
+
+    __metadata_request__predict_proba: ClassVar[dict[str, str]] = {"check_input": UNUSED}
+
+    category_order: CategoryOrder
 
     def __init__(
         self,
@@ -343,6 +348,8 @@ class DecisionTreeRegressor(NumberTarget, BaseDecisionTree):
     >>> DecisionTreeRegressor(random_state=0).fit(X, y).get_depth() > 3
     True
     """
+
+    category_order: CategoryOrder
 
     def __init__(
         self,
