@@ -150,6 +150,40 @@ def test_onnx(kind, classifier, regressor):
     np.testing.assert_allclose(found.ravel(), model.predict(X), rtol=1e-5)
 
 
+def test_onnx_of_categories_is_refused():
+    """Also inside of other estimators; a wrong model would say nothing."""
+    skl2onnx = pytest.importorskip("skl2onnx")
+    spinney.conversion.register_onnx()
+    X, y = np.tile(np.eye(4), (5, 1)).astype(np.float32), np.tile([0, 1, 1, 0], 5)
+    for model in (
+        spinney.DecisionTreeClassifier(categorical_features=[0]),
+        spinney.ExtraTreesRegressor(3, categorical_features=[0]),
+        ensemble.VotingClassifier(
+            [("forest", spinney.RandomForestClassifier(3, categorical_features=[0]))],
+            voting="soft",
+            flatten_transform=False,
+        ),
+    ):
+        with pytest.raises(ValueError, match="the estimator has categorical features"):
+            skl2onnx.to_onnx(model.fit(X, y), X[:1])
+
+
+def test_onnx_has_the_outputs_of_scikit_learn(classifier):
+    """By default shares are dicts by class, and options change that."""
+    skl2onnx = pytest.importorskip("skl2onnx")
+    onnxruntime = pytest.importorskip("onnxruntime")
+    spinney.conversion.register_onnx()
+    X = CLASSES[0].astype(np.float32)
+    for choice in (None, False, "columns"):
+        outputs = []
+        for model in (classifier, classifier.to_sklearn()):
+            options = None if choice is None else {id(model): {"zipmap": choice}}
+            stored = skl2onnx.to_onnx(model, X[:1], options=options).SerializeToString()
+            found = onnxruntime.InferenceSession(stored).get_outputs()
+            outputs.append([(output.name, output.type) for output in found])
+        assert outputs[0] == outputs[1]
+
+
 def test_treelite(regressor):
     treelite = pytest.importorskip("treelite")
     model = treelite.sklearn.import_model(regressor)

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
+from typing import Any
 
+from spinney._common.messages import is_ours
 from spinney.storage._classes import list_classes
+
+# Its converter reads private attributes of scikit-learn's class.
+_LEFT_OUT = ("IsolationForest",)
 
 
 def register_onnx() -> None:
     """Let skl2onnx convert trees and forests of spinney as it converts those of scikit-learn.
 
     Call it once, before `skl2onnx.to_onnx` or `skl2onnx.convert_sklearn`. ONNX compares in float32:
-    see :meth:`RandomForestClassifier.to_sklearn` for what that means.
+    see :meth:`RandomForestClassifier.to_sklearn` for what that means. Models with categorical
+    features are refused; an isolation forest is converted by its `to_sklearn` first.
 
     Raises
     ------
@@ -26,11 +33,31 @@ def register_onnx() -> None:
     """
     try:
         operators = import_module("skl2onnx._supported_operators")
+        parsers = import_module("skl2onnx._parse").sklearn_parsers_map
+        shapes = import_module("skl2onnx.common._registration")._shape_calculator_pool
     except ImportError as error:
         raise ImportError("register_onnx needs the package skl2onnx.") from error
-    # Its public function would also register a converter anew, with options of its own.
+    # Its public functions would also register a converter anew, with options of its own.
     alias_of = operators.sklearn_operator_name_map
-    theirs = {known.__name__: alias for known, alias in alias_of.items()}
+    theirs = {known.__name__: known for known in alias_of if not is_ours(known.__module__)}
     for name, ours in list_classes():
-        if name in theirs:
-            alias_of[ours] = theirs[name]
+        if name in theirs and name not in _LEFT_OUT and ours not in alias_of:
+            alias = alias_of[ours] = alias_of[theirs[name]]
+            if theirs[name] in parsers:
+                parsers[ours] = parsers[theirs[name]]
+            shapes[alias] = _refuse_categories(shapes[alias])
+
+
+def _refuse_categories(find_shapes: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return a function of an operator that raises ValueError if it has categorical features."""
+
+    def check_and_find(operator: Any) -> Any:
+        # The converters of scikit-learn's classes have them, too.
+        if getattr(operator.raw_operator, "is_categorical_", None) is not None:
+            raise ValueError(
+                "ONNX has no splits by sets of categories, and the estimator has categorical "
+                "features. Fit it to encoded categories instead."
+            )
+        return find_shapes(operator)
+
+    return check_and_find
