@@ -10,13 +10,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone, is_classifier
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_digits, load_iris
+from sklearn.exceptions import NotFittedError
 
 from forests import TREE_OF_FOREST, every_forest, task_of
 from oracle import bits
-from spinney import (
-    RandomForestClassifier,
-)
+from spinney import ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
 
 
 @pytest.fixture(scope="module")
@@ -222,3 +221,36 @@ def test_no_warning_on_the_plain_way(forest_class):
     assert list(forest.feature_names_in_) == list(frame.columns)
     with pytest.warns(UserWarning, match="does not have valid feature names"):
         forest.predict(X)
+
+
+# --- Importances --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        RandomForestClassifier(7, random_state=0),
+        ExtraTreesRegressor(5, max_features=3, n_jobs=2, random_state=0),
+        RandomForestClassifier(3, max_leaf_nodes=2, criterion="entropy", random_state=0),
+    ],
+)
+def test_importances_of_trees(estimator):
+    """Those of the estimators of the trees, which are not made for it, bit for bit."""
+    X, y = load_digits(return_X_y=True)
+    estimator.fit(X[:300], y[:300])
+    found = estimator.tree_importances()
+    assert "_estimators" not in vars(estimator)
+    expected = np.array([tree.feature_importances_ for tree in estimator.estimators_])
+    assert (found.dtype, found.shape) == (np.float64, expected.shape)
+    assert found.tobytes() == expected.tobytes()
+    mean = found.mean(axis=0)
+    np.testing.assert_allclose(estimator.feature_importances_, mean / mean.sum(), rtol=1e-12)
+    for n_threads in (1, 3):
+        assert estimator.forest_.tree_importances(n_threads).tobytes() == found.tobytes()
+
+
+def test_importances_of_single_leaves_are_zeros():
+    forest = RandomForestRegressor(4, random_state=0).fit(np.zeros((5, 3)), np.arange(5))
+    assert forest.tree_importances().tolist() == [[0.0] * 3] * 4
+    with pytest.raises(NotFittedError):
+        RandomForestRegressor().tree_importances()

@@ -22,7 +22,7 @@ from sklearn.datasets import load_diabetes, load_digits, load_iris
 from sklearn.exceptions import NotFittedError
 
 import spinney
-from spinney import export_graphviz, plot_importance, plot_tree
+from spinney import export_graphviz, plot_tree
 from spinney.tree._layout import place_nodes
 
 STATES = [f"state {letter}{other}" for letter in "ABCDE" for other in "abcdefghij"] + ["DC"]
@@ -475,79 +475,6 @@ def test_impurities_that_overflow_have_colours(y, n_outputs, criterion):
     assert len({box.get_facecolor() for box in boxes}) == len(set(colors))
 
 
-# --- Importances --------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "estimator",
-    [
-        spinney.RandomForestClassifier(7, random_state=0),
-        spinney.ExtraTreesRegressor(5, max_features=3, n_jobs=2, random_state=0),
-        spinney.RandomForestClassifier(3, max_leaf_nodes=2, criterion="entropy", random_state=0),
-    ],
-)
-def test_importances_of_trees(estimator):
-    """Those of the estimators of the trees, which are not made for it, bit for bit."""
-    X, y = load_digits(return_X_y=True)
-    estimator.fit(X[:300], y[:300])
-    found = estimator.tree_importances()
-    assert "_estimators" not in vars(estimator)
-    expected = np.array([tree.feature_importances_ for tree in estimator.estimators_])
-    assert (found.dtype, found.shape) == (np.float64, expected.shape)
-    assert found.tobytes() == expected.tobytes()
-    mean = found.mean(axis=0)
-    np.testing.assert_allclose(estimator.feature_importances_, mean / mean.sum(), rtol=1e-12)
-    for n_threads in (1, 3):
-        assert estimator.forest_.tree_importances(n_threads).tobytes() == found.tobytes()
-
-
-def test_importances_of_single_leaves_are_zeros():
-    forest = spinney.RandomForestRegressor(4, random_state=0).fit(np.zeros((5, 3)), np.arange(5))
-    assert forest.tree_importances().tolist() == [[0.0] * 3] * 4
-    with pytest.raises(NotFittedError):
-        spinney.RandomForestRegressor().tree_importances()
-
-
-def test_plots_of_importances():
-    """The most important features, from above, with the spread of the trees."""
-    data = load_diabetes()
-    X = pd.DataFrame(data.data, columns=data.feature_names)
-    forest = spinney.RandomForestRegressor(20, random_state=0).fit(X, data.target)
-    ax = plot_importance(forest, n_features=4)
-    order = np.argsort(-forest.feature_importances_)[:4]
-    assert [label.get_text() for label in ax.get_yticklabels()] == list(X.columns[order])
-    widths = [bar.get_width() for bar in ax.patches]
-    np.testing.assert_array_equal(widths, forest.feature_importances_[order])
-    low, high = np.percentile(forest.tree_importances()[:, order], [10, 90], axis=0)
-    segments = np.array(ax.collections[0].get_segments())
-    np.testing.assert_array_equal(segments[:, :, 0], np.column_stack([low, high]))
-    assert ax.yaxis_inverted()
-    tree = spinney.DecisionTreeRegressor(max_depth=2).fit(data.data, data.target)
-    _, own = plt.subplots()
-    assert plot_importance(tree, n_features=None, ax=own) is own
-    assert len(own.patches) == 10
-    assert not own.collections
-    assert plot_importance(tree) is own
-
-
-def test_names_of_features_fit_into_the_figure():
-    """Also into one that is there already, as long as nothing else is drawn in it."""
-    X = pd.DataFrame(np.eye(40)[:, :2], columns=["mean of the third quarter", "a" * 60])
-    tree = spinney.DecisionTreeRegressor().fit(X, np.arange(40.0))
-    for size in (None, (6.4, 4.8), (6, 3)):
-        own = None if size is None else plt.figure(figsize=size)
-        ax = plot_importance(tree)
-        assert own in (None, ax.get_figure())
-        own = ax.get_figure()
-        own.canvas.draw()
-        for label in ax.get_yticklabels():
-            assert label.get_window_extent().x0 >= 0
-        plt.close(own)
-    _, axes = plt.subplots(1, 2)
-    plot_importance(tree)
-    assert axes[0].get_figure().get_layout_engine() is None
-
-
 # --- Arguments ----------------------------------------------------------------------------------
 
 
@@ -592,21 +519,15 @@ def test_illegal_arguments_of_single_functions_are_named():
         export_graphviz(tree, fontname=3)
     with pytest.raises(ValueError, match=r"'leaves_parallel' .* must be a bool"):
         export_graphviz(tree, leaves_parallel=None)
-    with pytest.raises(ValueError, match="'n_features' parameter"):
-        plot_importance(tree, n_features=0)
-    with pytest.raises(ValueError, match="feature_names must contain 4"):
-        plot_importance(tree, feature_names=["a"])
 
 
 def test_other_estimators_are_refused():
     other = sklearn.tree.DecisionTreeClassifier().fit([[0], [1]], [0, 1])
-    for function in (plot_tree, export_graphviz, plot_importance):
+    for function in (plot_tree, export_graphviz):
         with pytest.raises(TypeError, match=r"of spinney\. Got DecisionTreeClassifier"):
             function(other)
         with pytest.raises(NotFittedError):
             function(spinney.DecisionTreeClassifier())
-    with pytest.raises(TypeError, match="must be a tree, a forest or a Boruta of spinney"):
-        plot_importance(spinney.LazyForestClassifier(2).fit([[0], [1]], [0, 1]))
 
 
 def test_matplotlib_is_optional():
