@@ -3,8 +3,10 @@
 import subprocess
 import sys
 from importlib import import_module
+from inspect import get_annotations
 
 import pytest
+from sklearn.base import BaseEstimator
 
 import spinney
 
@@ -66,3 +68,19 @@ def test_an_unknown_name_is_an_attribute_error():
 def import_names(name):
     """Run `from spinney import name`."""
     exec(f"from spinney import {name}", {})
+
+
+ROOMS = ("tree", "ensemble", "survival", "conformal", "impute", "feature_selection")
+ESTIMATORS = [
+    known
+    for room in map(import_module, (f"spinney.{name}" for name in ROOMS))
+    for known in (getattr(room, name) for name in room.__all__)
+    if isinstance(known, type) and issubclass(known, BaseEstimator)
+]
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_type_checkers_know_the_parameters(estimator):
+    """`__init__` stores them by one call, so that the classes must declare them."""
+    declared = {name for known in estimator.__mro__ for name in get_annotations(known)}
+    assert set(estimator._get_param_names()) <= declared
