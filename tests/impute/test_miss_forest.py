@@ -227,6 +227,23 @@ def test_illegal_matrices():
         imputer.transform(frame.rename(columns={"number": "other"}))
 
 
+@pytest.mark.parametrize("categorical", [None, ["flag"]])
+def test_nullable_bools_stay_bools(categorical):
+    """A missing bool is a rounded prediction, or the predicted category."""
+    flags = pd.array([True, None, True, False] * 5, dtype="boolean")
+    frame = pd.DataFrame({"flag": flags, "number": [1.0, 1.0, 1.0, 0.0] * 5})
+    imputer = MissForestImputer(n_estimators=5, random_state=0, categorical_features=categorical)
+    filled = imputer.fit_transform(frame)
+    assert filled["flag"].dtype == "boolean"
+    assert filled["flag"].tolist() == [True, True, True, False] * 5
+
+
+@pytest.mark.parametrize("X", [[[1.0], [np.nan]], pd.DataFrame({"a": pd.Categorical(["x", None])})])
+def test_a_single_column_has_nothing_to_be_predicted_from(X):
+    with pytest.raises(ValueError, match="X must have at least 2 columns"):
+        MissForestImputer().fit(X)
+
+
 def test_progress_and_data_sets(capfd):
     """A cycle that changes nothing is the last; a `Dataset` is filled as the array is."""
     X = np.column_stack([np.arange(40.0), np.arange(40) % 2])

@@ -60,6 +60,8 @@ def _fill_frame(X: Any, filled: dict[int, tuple[NDArray[np.intp], NDArray[Any]]]
         column = frame[names[feature]]
         if column.dtype.is_integer():
             values = np.rint(values).astype(np.int64)
+        elif column.dtype == nw.Boolean:
+            values = values.astype(np.float64) >= 0.5
         if frame.implementation.is_pandas_like():
             native = nw.to_native(column).copy()
             native.iloc[rows] = values

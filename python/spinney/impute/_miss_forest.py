@@ -210,8 +210,8 @@ class MissForestImputer(OneToOneFeatureMixin, TransformerMixin, FeatureReader):
         Returns
         -------
         X : ndarray or data frame of shape (n_samples, n_features)
-            A copy without missing values. A frame has its types and categories; whole numbers that
-            were missing are rounded predictions.
+            A copy without missing values. A frame has its types and categories; whole numbers and
+            bools that were missing are rounded predictions.
         """
         with self._restore_on_error():
             matrix, filled = self._fill_training_data(X)
@@ -232,6 +232,10 @@ class MissForestImputer(OneToOneFeatureMixin, TransformerMixin, FeatureReader):
             )
         order = np.argsort(n_missing if self.columns == "ascending" else -n_missing, kind="stable")
         wanted = [int(f) for f in order if n_missing[f] > 0 or not self.skip_complete]
+        if wanted and matrix.shape[1] == 1:
+            raise ValueError(
+                "X must have at least 2 columns, as each is predicted from the others. Got 1."
+            )
         before: _Filled | None = None
         changes: tuple[float, float] | None = None
         self.n_iter_ = 1
@@ -361,8 +365,8 @@ class MissForestImputer(OneToOneFeatureMixin, TransformerMixin, FeatureReader):
         Returns
         -------
         X : ndarray or data frame of shape (n_samples, n_features)
-            A copy without missing values. A frame has its types and categories; whole numbers that
-            were missing are rounded predictions.
+            A copy without missing values. A frame has its types and categories; whole numbers and
+            bools that were missing are rounded predictions.
 
         Raises
         ------
