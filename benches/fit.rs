@@ -89,7 +89,7 @@ fn encode(c: &mut Criterion) {
     group.finish();
 }
 
-/// Keys of so many bits, each with a row, sorted by `RadixSort` and by comparison: the costs in
+/// Keys of 8, 14 or 30 bits, each with a row, sorted by `RadixSort` and by comparison: the costs in
 /// `num/radix.rs` come from here.
 fn sort(c: &mut Criterion) {
     let mut group = c.benchmark_group("sort");

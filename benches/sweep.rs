@@ -134,7 +134,8 @@ fn workload(name: &str) -> Box<dyn Fn()> {
     })
 }
 
-/// The first prediction of 50 trees for so many rows. The first of 30 columns has categories, if there are any.
+/// Times the first prediction of 50 trees for `n_rows` rows. The first of 30 columns has categories if
+/// `n_categories` is above 0.
 fn prediction(n_rows: usize, n_categories: u32) -> Box<dyn Fn()> {
     let runtime = Runtime::new(1, &NEVER);
     let mut random = Random::new(1);
@@ -226,7 +227,7 @@ fn growth(name: &str) -> (Dataset, Target, TreeParams, usize) {
         let x = Array2::from_shape_fn((n, d), |_| (random.uniform() * 100.0).floor());
         Dataset::from_dense(x.view(), &runtime).expect("finite")
     };
-    // Pixels of up to 256 values, three quarters of which are zero.
+    // Pixels of up to 256 values; three quarters of the pixels are zero.
     let images = |n: usize, d: usize| {
         let mut random = Random::new(1);
         let x = Array2::from_shape_fn((n, d), |_| (random.uniform() * 1024.0 - 768.0).max(0.0).floor());
@@ -265,7 +266,7 @@ fn growth(name: &str) -> (Dataset, Target, TreeParams, usize) {
             (dense(20_000, 10, Ordinals::Ranks), random_numbers(20_000, 2).expect("finite"), params, 1)
         }
         "dense, large, sqrt" => {
-            // So many columns that no node is walked on a copy of its rows.
+            // With this many columns no node is walked on a copy of its rows.
             (bytes(200_000, 256), classes(200_000), sqrt, 1)
         }
         "dense, large, copied" => (bytes(400_000, 54), classes(400_000), sqrt, 1),

@@ -44,7 +44,7 @@ impl Bitset {
     }
 }
 
-/// The lowest bits of eight bytes that are 0 or 1, side by side: that of the first byte is the lowest.
+/// Packs eight bytes that are 0 or 1 into the lowest eight bits: the first byte becomes the lowest bit.
 #[inline]
 pub fn bits_of_bytes(bytes: [u8; 8]) -> u64 {
     // Byte `i` times the power of two `56 - 7 i` is bit `i` of the highest byte of the product.

@@ -1,10 +1,10 @@
 //! Keyed randomness: every random choice is a pure function of (seed, tree, node path, purpose).
 //!
-//! No generator carries a state from one choice to the next. So the order of growth, the number of
-//! threads, and whether a node is visited at all cannot change what is drawn elsewhere. The idea is
-//! that of counter-based generators (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3",
-//! SC 2011). The mixing function is the finalizer of `SplitMix64` (Steele, Lea, Flood, "Fast
-//! splittable pseudorandom number generators", OOPSLA 2014).
+//! No generator carries a state from one choice to the next. So the order of growth, the number of threads,
+//! and whether a node is visited at all cannot change what is drawn elsewhere. The idea is from counter-based
+//! generators (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011). The mixing function is
+//! the finalizer of `SplitMix64` (Steele, Lea, Flood, "Fast splittable pseudorandom number generators",
+//! OOPSLA 2014).
 
 mod permutation;
 mod poisson;
@@ -31,7 +31,7 @@ fn unmix(x: u64) -> u64 {
     x ^ (x >> 30) ^ (x >> 60)
 }
 
-/// A number that depends on both numbers and their order, and hardly ever is that of two others.
+/// A number that depends on both numbers and their order; two other numbers hardly ever give the same one.
 #[inline]
 pub(crate) fn combine(key: u64, word: u64) -> u64 {
     combine_hashed(key, hashed(word))
@@ -115,8 +115,7 @@ impl NodeKey {
         Permutation::new(combine(self.0, Purpose::Features as u64), n_features)
     }
 
-    /// The order in which a tree draws the features of all its nodes. The key must be that of the
-    /// tree's root.
+    /// The order in which a tree draws the features of all its nodes. The key must be the root's.
     pub fn tree_feature_order(self, n_features: usize) -> Permutation {
         Permutation::new(combine(self.0, Purpose::TreeFeatures as u64), n_features)
     }
@@ -141,8 +140,7 @@ impl NodeKey {
     }
 
     /// How many of `n` rows of these contents are in the second half of the rows of a tree: a binomial
-    /// number, or for many rows one of nearly the same mean and variance. The key must be that of the
-    /// tree's root.
+    /// number, or for many rows one of nearly the same mean and variance. The key must be the root's.
     pub fn in_second_half(self, contents: u64, n: u32) -> u32 {
         let key = combine(combine(self.0, Purpose::Halves as u64), contents);
         let heads = |n_tosses: u32| -> u32 {
@@ -160,24 +158,23 @@ impl NodeKey {
         (n / 2.0 + deviation * (n / scale).sqrt()).round() as u32
     }
 
-    /// The draws with replacement of the rows of a tree. The key must be that of the tree's root.
+    /// The draws with replacement of the rows of a tree. The key must be the root's.
     pub fn bootstrap(self) -> Draws {
         Draws(combine(self.0, Purpose::Bootstrap as u64))
     }
 
-    /// The draws without replacement of the rows of a tree. The key must be that of the tree's
-    /// root.
+    /// The draws without replacement of the rows of a tree. The key must be the root's.
     pub fn subsample(self) -> Draws {
         Draws(combine(self.0, Purpose::Subsample as u64))
     }
 
-    /// The draws without replacement of the rows that a leaf keeps. The key must be that of the tree's root.
+    /// The draws without replacement of the rows that a leaf keeps. The key must be the root's.
     pub fn leaf_rows(self, node: u64) -> Draws {
         Draws(combine(combine(self.0, Purpose::LeafRows as u64), node))
     }
 
-    /// The Poisson counts of the rows of a tree. Each number `attempt` gives independent counts.
-    /// The key must be that of the tree's root.
+    /// The Poisson counts of the rows of a tree. Each number `attempt` gives independent counts. The key must
+    /// be the root's.
     pub fn poisson(self, attempt: u64) -> PoissonCounts {
         PoissonCounts::new(combine(combine(self.0, Purpose::Poisson as u64), attempt))
     }

@@ -131,8 +131,8 @@ impl<'a> Runtime<'a> {
 /// Calls `work`; a panic in it becomes an [`Error::Panicked`], made an error of the caller's type. What
 /// `work` may have left half changed must be behind a lock or a `OnceLock`, or not be used any more.
 ///
-/// That holds in this crate: the pool of threads is that of the call, results are dropped, locks are
-/// taken although they are poisoned, and what is made once is not made yet.
+/// That holds in this crate: the pool of threads belongs to the call, results are dropped, locks are taken
+/// although they are poisoned, and what is made once is not made yet.
 pub fn catch<T, E: From<Error>>(work: impl FnOnce() -> std::result::Result<T, E>) -> std::result::Result<T, E> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(panicked(&*panic).into()))
 }

@@ -1,9 +1,9 @@
 //! Loops that are compiled for several widths of vector registers. At run time, the version for the
 //! widest registers of the machine is called.
 //!
-//! The loops are plain Rust, which the compiler vectorises. The result of a loop does not depend on
-//! the width, since a loop computes each element alone or combines integers. Processors other than
-//! x86-64 have one width only, that of their baseline (NEON on ARM).
+//! The loops are plain Rust, which the compiler vectorises. The result of a loop does not depend on the
+//! width, since a loop computes each element alone or combines integers. Processors other than x86-64 have
+//! one width only, their baseline's (NEON on ARM).
 
 /// A width of vector registers that this machine has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,7 +50,7 @@ pub fn prefetch<T>(items: &[T], at: usize) {
     #[cfg(target_arch = "x86_64")]
     if let Some(item) = items.get(at) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: every x86-64 processor has this instruction, and the address is that of an item.
+        // SAFETY: every x86-64 processor has this instruction, and the address points to an item.
         #[allow(unsafe_code, reason = "a read ahead cannot be written otherwise")]
         unsafe {
             _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(item).cast());

@@ -43,7 +43,7 @@ fn check_rearranged(case: &Case, expected: &Result<Tree>, params: &TreeParams) {
     assert_eq!(&tree_of(&case, &target, &plain(&case), params, &one()), expected);
 }
 
-/// Rows in any storage reach the same leaves, and those of the training the ones in which they were.
+/// Rows in any storage reach the same leaves, and training rows reach the leaves that the fit put them in.
 fn check_rows(case: &Case, target: &Target, tree: &Tree) {
     let view = case.x.view();
     let leaves = tree.apply(&view, &one()).expect("leaves");

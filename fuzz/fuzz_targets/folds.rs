@@ -19,7 +19,7 @@ struct Input {
     folds: Folds,
 }
 
-/// Rows of training and of the test for each fold: those of a partition, of leave-one-out, or any.
+/// The training and test rows of each fold: of a partition, of leave-one-out, or any rows.
 fn folds(bytes: &mut Bytes<'_, '_>, n: usize, seed: u64) -> Vec<(Vec<u32>, Vec<u32>)> {
     let (kind, n_folds) = (bytes.below(4), 2 + bytes.below(4));
     let all = || 0..n as u32;
@@ -32,7 +32,7 @@ fn folds(bytes: &mut Bytes<'_, '_>, n: usize, seed: u64) -> Vec<(Vec<u32>, Vec<u
         };
         let (mut test, mut train): (Vec<u32>, Vec<u32>) = all().partition(in_test);
         if kind == 3 {
-            // Any order, and rows of training among those of the test.
+            // Any order, and training rows that are test rows, too.
             train.sort_by(|&a, &b| noise(!seed, a as usize).total_cmp(&noise(!seed, b as usize)));
             test.extend(train.iter().take(3).copied());
         }

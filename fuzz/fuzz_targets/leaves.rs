@@ -1,5 +1,5 @@
-//! The training rows of leaves: quantiles, curves and counts are those of the lazy forest and of plain
-//! sums, and lists that nobody has made are refused or can be asked.
+//! The training rows of leaves: quantiles, curves and counts equal what the lazy forest and plain sums give,
+//! and lists that nobody has made are refused or can be asked.
 #![no_main]
 
 mod fitting;

@@ -1,4 +1,4 @@
-//! Trees of few rows are those of the brute-force grower.
+//! Trees of few rows equal the trees of the brute-force grower.
 #![no_main]
 
 mod fitting;

@@ -26,7 +26,7 @@ pub struct BinaryGini<'a, W> {
     pub(super) weights: W,
 }
 
-/// The weight of some samples, and the weight of those of the second class.
+/// The weight of some samples, and the weight of the second class among them.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct BinaryTotals {
     pub(super) weight: u64,
@@ -246,8 +246,8 @@ impl<W: SampleWeights> Bounded for BinaryGini<'_, W> {
     }
 
     fn ceiling(&self, node: &BinaryTotals) -> Ceiling<BinaryMean> {
-        // The share of the first class is no difference of doubles: beside that of heavy samples it may be
-        // less than the rounding of 1.
+        // The share of the first class is no difference of doubles: beside heavy samples it may be less than
+        // the rounding of 1.
         let share = |weight: u64| weight as f64 / node.weight as f64;
         let distances = [node.second, node.weight - node.second].map(|other| 2.0 * share(other).powi(2));
         Ceiling {

@@ -3,7 +3,7 @@
 use std::iter::Sum;
 use std::ops::AddAssign;
 
-/// The weight of some rows, and of those of the second class.
+/// The weight of some rows, and the weight of the second class among them.
 pub trait BinPair: Copy + Default + PartialEq + AddAssign + Send + Sync + 'static {
     /// Makes a pair.
     fn pack(weight: u64, second: u64) -> Self;

@@ -81,9 +81,9 @@ pub trait Bounded: Statistics {
 }
 
 /// An upper bound of the gain of splitting samples of total weight `weight` off a node of weight
-/// `node_weight`, if all of them are within the squared distance `radius` of the node's mean. By
-/// the identity `gain = w W / (W - w) |mean of S - mean|^2`, where `S` is the set split off, `w`
-/// its weight and `W` that of the node.
+/// `node_weight`, if all of them are within the squared distance `radius` of the node's mean. By the identity
+/// `gain = w W / (W - w) |mean of S - mean|^2`, where `S` is the set split off, `w` its weight and `W` the
+/// node's weight.
 #[inline]
 pub(super) fn most_gain_within(weight: f64, node_weight: f64, radius: f64) -> f64 {
     if weight < node_weight { weight * node_weight / (node_weight - weight) * radius } else { f64::INFINITY }

@@ -32,7 +32,7 @@ pub trait Measure: Sync {
     fn growth(&self, count: u64, weight: u64) -> Self::Sum;
     /// The impurity, summed over outputs, of a node with this sum and weight.
     fn impurity(&self, sum: Self::Sum, weight: u64, n_outputs: usize) -> f64;
-    /// The score at which nothing is gained: that of leaving a node with this sum and weight whole.
+    /// The score at which nothing is gained: the score of a node with this sum and weight that is not split.
     fn score_of_none(&self, sum: Self::Sum, weight: u64, n_outputs: usize) -> f64;
     /// The cost, summed over outputs, of a node with this sum and weight.
     fn cost(&self, sum: Self::Sum, weight: u64, n_outputs: usize) -> f64;

@@ -13,8 +13,8 @@ const N_STEPS: usize = 16;
 /// A number for each category, or for each class.
 type Numbers = SmallVec<[f64; 16]>;
 
-/// The weights of the classes of some categories. Only weights above 0 are kept, so there are at
-/// most as many as rows.
+/// The weights of the classes of some categories. Only weights above 0 are kept, so there is at most one for
+/// each row.
 #[derive(Debug, Default)]
 pub struct ClassWeights {
     /// Class by class: the categories that have the class, the weight of the class there, and its

@@ -97,11 +97,10 @@ impl Measure for Entropy {
 
 /// See [`Measure::tolerance`]. Holds for scores in floating point, too (`packed::entropy`).
 ///
-/// Let `L` be the logarithm of the weight `W` of the node. A term `x log2 x` is off by at most
-/// `x (L + 1) 2^-51`: the error of [`near_log2`](crate::num::log2::near_log2), and one rounding. The
-/// `x` of all classes add up to `W` for each output, and so do those of both sides. Adding the terms
-/// up takes two roundings for each class, of at most `W L 2^-53` for each output. Together that is
-/// less than half of the result.
+/// Let `L` be the logarithm of the weight `W` of the node. A term `x log2 x` is off by at most `x (L + 1)
+/// 2^-51`: the error of [`near_log2`](crate::num::log2::near_log2), and one rounding. The `x` of all classes
+/// add up to `W` for each output, in the node and over both sides. Adding the terms up takes two roundings
+/// for each class, of at most `W L 2^-53` for each output. Together that is less than half of the result.
 pub(super) fn tolerance(weight: u64, n_outputs: usize, n_slots: usize) -> f64 {
     let log = f64::from(u64::BITS - weight.leading_zeros());
     let terms = weight as f64 * n_outputs as f64 * (log + 2.0);

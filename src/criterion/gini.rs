@@ -1,9 +1,9 @@
 //! Gini impurity, `1 - sum_k p_k^2` (Breiman, Friedman, Olshen, Stone, "Classification and
 //! Regression Trees", 1984, section 4.1).
 //!
-//! Let `S_0`, `S_1` be the sums of squared class counts of the two sides, `w_0`, `w_1` their
-//! weights, and `S`, `w` those of the node. The impurity falls by
-//! `(S_0 / w_0 + S_1 / w_1 - S / w) / w`, so the score is `S_0 / w_0 + S_1 / w_1`.
+//! Let `S_0`, `S_1` be the sums of squared class counts of the two sides, `w_0`, `w_1` their weights, and
+//! `S`, `w` the same sum and weight for the node. The impurity falls by `(S_0 / w_0 + S_1 / w_1 - S / w) /
+//! w`, so the score is `S_0 / w_0 + S_1 / w_1`.
 
 use std::cmp::Ordering;
 use std::marker::PhantomData;

@@ -1,10 +1,10 @@
 //! What a split minimises, in exact integers.
 //!
-//! A criterion knows targets and weights, never how features are stored. Its statistics of a set of
-//! samples are integers that add up in any order. So a scan may push samples from either end, and
-//! the statistics of one child are those of the node minus those of the other child. Candidates are
-//! compared by an `f64` score, and by an exact proof where two scores lie within their rounding
-//! error. Hence the order of candidates is the mathematical order, whichever tier found them.
+//! A criterion knows targets and weights, never how features are stored. Its statistics of a set of samples
+//! are integers that add up in any order. So a scan may push samples from either end, and the statistics of
+//! one child are the node's minus the other child's. Candidates are compared by an `f64` score, and by an
+//! exact proof where two scores lie within their rounding error. Hence the order of candidates is the
+//! mathematical order, whichever tier found them.
 //!
 //! To add a criterion: write one file with an implementation of [`Statistics`], [`Ordered`] and
 //! [`Bounded`] (or of [`classes::Measure`] if the criterion is a function of class counts), name its

@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 /// A scan tries the cuts of one column in one node: it pushes samples, one at a time, from one side
 /// of the cut to the other, and asks for scores in between.
 pub trait Statistics: Sync {
-    /// The exact statistics of a set of samples, usually those of a node.
+    /// The exact statistics of a set of samples, usually of a node.
     type Totals: Send + Sync;
     /// Buffers of a scan over a node's samples, reused from scan to scan.
     type Scan: Send;
@@ -103,9 +103,8 @@ pub trait Statistics: Sync {
     fn may_score(&self, node: &Self::Totals, scan: &Self::Scan, pushed: Self::Pushed, least: f64) -> bool {
         self.score(node, scan, pushed) >= least
     }
-    /// An upper bound of the difference that rounding may cause between two scores of a node, of
-    /// which the higher is `score`. The default is for scores that come from exact integers by some
-    /// eight roundings at most.
+    /// An upper bound of the difference that rounding may cause between two scores of a node; `score` is the
+    /// higher one. The default is for scores that come from exact integers by some eight roundings at most.
     #[inline]
     fn tolerance(&self, _node: &Self::Totals, score: f64) -> f64 {
         few_roundings(score)

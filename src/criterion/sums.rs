@@ -98,8 +98,8 @@ pub struct Whole {
     pub fraction: f64,
     /// The mean of the node, less `floor + fraction`.
     pub mean: f64,
-    /// What excesses are multiplied by before they are squared; for logarithms, the unit of the
-    /// score over that of the numbers.
+    /// Excesses are multiplied by this factor before they are squared. For logarithms: the unit of the score
+    /// over the unit of the numbers.
     pub factor: f64,
     /// The unit of bounds. For squares, the score of a cut is `D^2 / (w (W - w))`, where `D` is the
     /// excess of a side, its square in the unit of bounds, and `w` and `W - w` are the weights of
@@ -196,8 +196,8 @@ impl<S: Moment> SumPushed<S> {
     }
 }
 
-/// Whether two candidates have the same weights and sums on their sides, perhaps with the sides
-/// exchanged. `weight` and `sums` are those of the node.
+/// Whether two candidates have the same weights and sums on their sides, perhaps with the sides exchanged.
+/// `weight` and `sums` are the node's.
 pub(super) fn are_same<S: Moment>(
     weight: u64,
     sums: impl Iterator<Item = S>,

@@ -57,8 +57,8 @@ impl<'a> Learner<'a> {
         Ok((data, bag.target.spread(&self.train, &self.spread)))
     }
 
-    /// Values per prediction. A fold may lack classes that others have: it has as many values as
-    /// its own target asks for.
+    /// Values per prediction. A fold may lack classes that others have: it has the number of values that its
+    /// own target asks for.
     pub fn n_values(&self) -> usize {
         crate::tree::n_values(&self.target.n_classes())
     }

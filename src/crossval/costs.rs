@@ -4,8 +4,8 @@ use crate::data::{Columns, Dataset};
 use crate::params::{CriterionKind, ValidTreeParams};
 use crate::tuning::tuned;
 
-/// The sizes on which the cost of a node depends. The node is shared by several folds, of which all
-/// that hold nothing out count as one.
+/// The sizes on which the cost of a node depends. The node is shared by several folds; all folds that hold
+/// nothing out count as one.
 #[derive(Debug, Clone, Copy)]
 #[allow(clippy::struct_field_names, reason = "numbers, of different things")]
 pub(super) struct Size {

@@ -1,11 +1,11 @@
 //! Which folds of a cross-validation descend together, as a group.
 //!
-//! The forests of a group must be functions of one target, of which each fold leaves out rows that
-//! no other fold of the group leaves out. The folds of one round of a k-fold, stratified or grouped
-//! split, and of leave-one-out, are such. The samples of the trees must not depend on which fold
-//! draws them: all rows, or Poisson counts by the names of the rows. And everything that decides on
-//! splits must be equal in numbers for all folds: the classes, the weights, which must be 1, and
-//! the parameters that are resolved for the fold's number of rows.
+//! The forests of a group must be functions of one target, and each fold leaves out rows of it that no other
+//! fold of the group leaves out. The folds of one round of a k-fold, stratified or grouped split, and of
+//! leave-one-out, do so. The samples of the trees must not depend on which fold draws them: all rows, or
+//! Poisson counts by the names of the rows. And everything that decides on splits must be equal in numbers
+//! for all folds: the classes, the weights, which must be 1, and the parameters that are resolved for the
+//! fold's number of rows.
 
 use super::costs::together_per_alone;
 use super::together::NOBODY;

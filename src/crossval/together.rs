@@ -1,11 +1,11 @@
 //! One tree of several folds, which descend together.
 //!
-//! All folds begin with one root: the rows of all folds, of which each fold holds a few out. A node
-//! is searched once for all its folds (`split::folds`), and each fold gets its own exact split.
-//! Then children whose rows are nearly the same become one node again: the node has the rows of all
-//! these children, and each fold holds out the rows that are not its own. The children may come
-//! from splits on different features. A fold that is left alone goes on as a lazy tree. A fold is
-//! only followed to children that some of its query rows reach.
+//! All folds begin with one root: it has the rows of all folds, and each fold holds a few of them out. A node
+//! is searched once for all its folds (`split::folds`), and each fold gets its own exact split. Then children
+//! whose rows are nearly the same become one node again: the node has the rows of all these children, and
+//! each fold holds out the rows that are not its own. The children may come from splits on different
+//! features. A fold that is left alone goes on as a lazy tree. A fold is only followed to children that some
+//! of its query rows reach.
 //!
 //! Folds that hold nothing out of a node have the same split there and count as one fold, however
 //! many they are. So with one row left out per fold, the cost of a node depends on the number of

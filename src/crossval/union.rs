@@ -5,8 +5,8 @@ use std::cmp::Reverse;
 
 use super::costs::{Costs, Size};
 
-/// A child joins one of the first unions of its side, at most this many of which are tried, or
-/// becomes a union of its own.
+/// A child joins one of the first unions of its side, or becomes a union of its own. At most this many unions
+/// are tried.
 const MAX_TRIALS: usize = 8;
 
 /// Children on one side of one or several cuts that become one node.

@@ -41,7 +41,7 @@ impl<T> Deref for Buffer<T> {
 }
 
 impl<T> Buffer<T> {
-    /// Whether the memory was allocated here, and is not that of a file or of another owner.
+    /// Whether the memory was allocated here, rather than by another owner or as the map of a file.
     pub fn is_ours(&self) -> bool {
         self.is_ours
     }
@@ -71,14 +71,14 @@ impl<T: Send + Sync> From<Vec<T>> for Buffer<T> {
     }
 }
 
-/// Numbers of which any bytes are a value, and that have no padding.
+/// Numbers without padding, for which any bytes are a value.
 ///
 /// # Safety
 ///
 /// Any bytes of the size of the type must be a value of it, and all of its bytes must be
 /// initialised.
 pub unsafe trait Plain: Copy + Send + Sync {
-    /// The number of which these are the bytes, in the order of a file.
+    /// Reads a number from its bytes in the order of a file; nothing if there are too few or too many.
     fn from_bytes(bytes: &[u8]) -> Option<Self>;
 }
 
@@ -109,9 +109,9 @@ impl Buffer<u8> {
         self.share(NonNull::from(part).cast(), part.len())
     }
 
-    /// The numbers of which these are the bytes in the order of a file, little-endian; nothing if
-    /// their length is none. Shares the memory where numbers lie in it as this machine has them;
-    /// else they are copied.
+    /// Reads numbers from their bytes in the order of a file, little-endian; nothing if the length is no
+    /// multiple of a number's. Shares the memory where numbers lie in it as this machine has them; else they
+    /// are copied.
     pub fn numbers<T: Plain>(&self) -> Option<Buffer<T>> {
         if !self.len.is_multiple_of(size_of::<T>()) {
             return None;

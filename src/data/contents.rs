@@ -11,8 +11,8 @@ use crate::rng::{combine, combine_all, hashed};
 use crate::runtime::Runtime;
 use crate::simd::Level;
 
-/// So many of the first features are compared. Rows that agree in all of these and in their targets
-/// count as equal, unless somebody names more features.
+/// The number of first features that are compared. Rows that agree in all of these and in their targets count
+/// as equal, unless more features are named.
 pub(crate) const MOST_FEATURES: u32 = 64;
 
 /// Some rows of a target, and where they are in a data set.

@@ -26,7 +26,7 @@ pub enum Decoded {
 }
 
 impl Dataset {
-    /// The values; those of zero as 0.0, missing ones as NaN. O(cells).
+    /// The values: zero as 0.0, a missing value as NaN. O(cells).
     pub fn decode(&self, runtime: &Runtime<'_>) -> Result<Decoded> {
         match self.columns() {
             Columns::Dense(columns) => {

@@ -172,7 +172,7 @@ impl Rows for EncodedMatrix {
     }
 
     fn access(&self) -> Access<'_> {
-        // Entries are all cells but those of value 0.
+        // Entries are all cells whose value is not 0.
         let keeps_zeros = self.codes.iter().all(|codes| codes.first().is_none_or(|&code| code == 0.0));
         match self.data.columns() {
             Columns::Sparse(_) if keeps_zeros => Access::Entries(self),

@@ -71,7 +71,7 @@ const FIRST_ROW: usize = 3;
 /// The categories of a feature, while they are told apart.
 struct Feature {
     number: u32,
-    /// The ranks that occur, those of lower keys first.
+    /// The ranks that occur, in ascending order of their keys.
     order: Vec<u32>,
     /// The key of each rank.
     keys: Vec<Key>,
@@ -318,7 +318,7 @@ mod tests {
         more.extend_from_slice(&rows);
         assert_eq!(identities(&more), expected);
         assert_eq!(identities(&rows.map(|row| (row.0, row.1, row.2, row.3 * 3.0))), expected);
-        // Other codes, of which one is not used: the categories keep their identities.
+        // Other codes, one of them unused: the categories keep their identities.
         let recoded = rows.map(|row| ([4.0, 0.0, 3.0, 1.0][row.0 as usize], row.1, row.2, row.3));
         let by_code = identities(&recoded);
         assert_eq!([by_code[3], by_code[0], by_code[2], by_code[1]].to_vec(), expected);

@@ -192,8 +192,8 @@ impl Dataset {
         self.values.n_ranks(feature as usize)
     }
 
-    /// Some rows of a dense data set, in this order, as a data set of their own: near to each other
-    /// in memory. Ranks and values are those of the whole. Nothing for a sparse one. O(cells).
+    /// Some rows of a dense data set, in this order, as a data set of their own: near to each other in
+    /// memory. Ranks and values stay as in the whole data set. Nothing for a sparse one. O(cells).
     pub(crate) fn subset(&self, samples: &[u32], runtime: &Runtime<'_>) -> Option<Self> {
         let Columns::Dense(columns) = self.columns() else { return None };
         let columns = Arc::new(Columns::Dense(columns.subset(samples, runtime)));

@@ -47,8 +47,8 @@ impl Dataset {
 }
 
 impl Categories {
-    /// These categories, with places for those of some features. `n_ranks` is the number of ranks
-    /// of a feature.
+    /// These categories, with places for the categories of some features. `n_ranks` is the number of ranks of
+    /// a feature.
     fn with_places(&self, places: &[Places], n_ranks: impl Fn(u32) -> usize) -> Self {
         let mut identities = self.identities.clone();
         let mut by_place = vec![None; identities.len()];

@@ -1,12 +1,12 @@
 //! A data set as named arrays of bytes, and back: the sections of its file.
 //!
-//! `shape` has 64-bit integers: the number of rows, and of features; 1 if the data set is sparse;
-//! the bytes of a value. `columns` has [`COLUMN`] bytes for each feature: where its values end in
-//! `values`, and its entries in `samples` and `ranks` (64 bits each); the number of its ranks, its
-//! common rank or that of zero, and the number of its categories (32 bits each); the bytes of a
-//! rank, whether it is sparse, whether it has missing values, and 0 (8 bits each). `values` has the
-//! tables. A dense data set has a section `column/i` of ranks for each feature. A sparse one has
-//! its entries by column (`samples`, `ranks`) and by row (`row_ends`, `features`, `row_ranks`).
+//! `shape` has 64-bit integers: the number of rows, and of features; 1 if the data set is sparse; the bytes
+//! of a value. `columns` has [`COLUMN`] bytes for each feature: where its values end in `values`, and its
+//! entries in `samples` and `ranks` (64 bits each); the number of its ranks, its common rank (if sparse, the
+//! rank of zero), and the number of its categories (32 bits each); the bytes of a rank, whether it is sparse,
+//! whether it has missing values, and 0 (8 bits each). `values` has the tables. A dense data set has a
+//! section `column/i` of ranks for each feature. A sparse one has its entries by column (`samples`, `ranks`)
+//! and by row (`row_ends`, `features`, `row_ranks`).
 //!
 //! What is read may be damaged or forged: all that the engine relies on is checked, in one pass
 //! over the cells. Arrays are not copied.
@@ -39,7 +39,7 @@ pub(super) struct Described {
     pub values_end: u64,
     pub entries_end: u64,
     pub n_ranks: u32,
-    /// The common rank if dense, that of zero if sparse.
+    /// The common rank if dense, the rank of zero if sparse.
     pub rank: u32,
     pub n_categories: u32,
     pub width: u8,
@@ -127,7 +127,7 @@ impl Dataset {
 
     /// The data set of named arrays that may come from anywhere. O(cells).
     pub fn from_parts(parts: &[Part], runtime: &Runtime<'_>) -> Result<Self> {
-        // A dense data set has as many parts as features, so they are not looked for one by one.
+        // A dense data set has a part for each feature, so a linear search for each part would be quadratic.
         let by_name: HashMap<&str, &Buffer<u8>> = parts.iter().map(|(name, bytes)| (&name[..], bytes)).collect();
         let find = |name: &str| by_name.get(name).copied().ok_or_else(|| damaged(name, "it is not there"));
         let Head { n_samples, is_sparse, width, columns } = Head::read(find("shape")?, find("columns")?)?;
@@ -188,8 +188,8 @@ impl Head {
 }
 
 /// The sections `shape`, `columns` and `values` of a data set, given those of data sets of the same rows,
-/// whose features stand side by side in it. Ranks stay as they are, but for their width in a sparse data set,
-/// which is that of the widest. O(features + values).
+/// whose features stand side by side in it. Ranks stay as they are; in a sparse data set all take the width
+/// of the widest. O(features + values).
 pub fn join_heads(heads: &[[Buffer<u8>; 3]]) -> Result<[Vec<u8>; 3]> {
     let mut joined: Option<Head> = None;
     let mut tables = Vec::with_capacity(heads.len());

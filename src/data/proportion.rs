@@ -14,8 +14,8 @@ const MOST_DISTINCT: usize = 256;
 /// Numerators and denominators are below this. Fractions below it are so sparse that fewer than one
 /// random number in a thousand is as near to one as [`ROUNDING`] asks.
 const MOST: u64 = 1 << 20;
-/// By how much of itself a ratio may differ from its fraction: weights are products and quotients of
-/// some numbers, each of which rounds.
+/// The relative difference allowed between a ratio and its fraction: weights are products and quotients of
+/// numbers, and each operation rounds.
 const ROUNDING: f64 = 4.0 * f64::EPSILON;
 
 /// Weights as integers.
@@ -56,7 +56,7 @@ pub(super) fn proportion(weights: &[f64], limit: u64) -> Option<Proportion> {
 
 /// The fraction of the least denominator that a ratio of at least 1 may be but for rounding.
 fn simplest(ratio: f64) -> Option<(u64, u64)> {
-    // Convergents of the continued fraction, each of two terms of which the last is the nearer one.
+    // Convergents of the continued fraction. Of two that follow one another, the last is the nearer one.
     let (mut before, mut last) = ((0, 1), (1, 0));
     let mut rest = ratio;
     loop {

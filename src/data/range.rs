@@ -82,7 +82,7 @@ mod tests {
     use crate::data::{Labels, Target};
     use crate::error::Error;
 
-    /// So many that a sort takes longer than a test waits before it is stopped.
+    /// Enough values that a sort takes longer than a test waits before it is stopped.
     fn values() -> Vec<f64> {
         let scrambled = |i: u64| (i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 41) as f64 - 4e6;
         (0..10_000_000).map(|i| if i % 5 == 0 { -0.0 } else { scrambled(i) }).collect()

@@ -27,7 +27,7 @@ pub fn sort_cells<V: SortKey>(
     radix.sort(cells, |cell| V::key_of(cell).into(), || runtime.check_interrupt())
 }
 
-/// The cells of negative values and those of positive values, of sorted `cells`.
+/// Splits sorted `cells` into the cells of negative values and the cells of positive values.
 pub fn split_at_zero<V: SortKey>(cells: &[V::Cell]) -> (&[V::Cell], &[V::Cell]) {
     cells.split_at(cells.partition_point(|&cell| V::key_of(cell) < V::ZERO.key()))
 }

@@ -22,22 +22,21 @@ pub trait RowEntries: Sync {
         features.extend(entries.iter().map(|entry| entry.0));
         values.extend(entries.iter().map(|entry| entry.1));
     }
-    /// The value of a cell of which `value` is stored after entries that are worth `sum`.
+    /// The value of a cell with several entries: `value` is stored after entries that are worth `sum`.
     fn merge(&self, sum: f64, value: f64) -> f64;
 }
 
 /// The entries of up to [`GROUP`] rows.
 #[derive(Debug)]
 pub struct RowGroup {
-    /// By feature, a bit for each row that has an entry. Behind those of the last feature, a word
-    /// of ones.
+    /// By feature, a bit for each row that has an entry. Behind the last feature, a word of ones.
     stored: Vec<u64>,
     /// By feature that is stored, where its values begin. They come in the order of the rows.
     starts: Vec<u32>,
     values: Vec<f64>,
     /// The features that are stored.
     features: Vec<u32>,
-    /// Room for the entries of all rows as they are stored, and where those of each row end.
+    /// Room for the entries of all rows as they are stored; `ends` has where the entries of each row end.
     entries: Vec<(u32, f64)>,
     ends: Vec<usize>,
     /// By value, whether it has been set; empty unless a cell has several entries.

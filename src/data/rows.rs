@@ -261,8 +261,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A reader of blocks of up to `block_len` rows, of each of which some `n_reads` cells are
-    /// read.
+    /// A reader of blocks of up to `block_len` rows. About `n_reads` cells of each row will be read.
     pub fn new(rows: &'a dyn Rows, block_len: usize, n_reads: usize) -> Result<Self> {
         let (n_samples, n_features) = rows.shape();
         let way = match rows.access() {
@@ -295,7 +294,7 @@ impl<'a> Reader<'a> {
         row as f64 / self.n_samples() as f64
     }
 
-    /// Whether rows can be read in [groups](Self::group): those of a wide sparse matrix.
+    /// Whether rows can be read in [groups](Self::group): the rows of a wide sparse matrix can.
     pub fn has_groups(&self) -> bool {
         matches!(self.way, Way::Scattered(..))
     }
@@ -404,7 +403,7 @@ mod tests {
             let x = matrix(shape);
             let (mut indptr, mut indices, mut data) = (vec![0], Vec::new(), Vec::new());
             for row in x.rows() {
-                // Each value in two parts, with those of other features between them.
+                // Each value in two parts, with parts of other features between them.
                 for part in [f64::floor, f64::fract] {
                     for (feature, &value) in row.iter().enumerate().filter(|(_, value)| **value > 0.0) {
                         indices.push(feature as i32);

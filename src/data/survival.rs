@@ -21,16 +21,16 @@ pub const RESIDUAL_BITS: u32 = 55;
 
 /// The times and events of all samples.
 ///
-/// Samples of weight 0 do not show: their ranks and residuals are 0, and the distinct times are those
-/// of the other samples.
+/// Samples of weight 0 do not count: their ranks and residuals are 0, and the distinct times are the times of
+/// the other samples.
 #[derive(Debug, Clone)]
 pub struct Survival {
     /// The time of each sample, as given.
     pub times: Arc<[f64]>,
     /// The event of each sample: 0 if the time is censored, else the number of the cause.
     pub events: Arc<[u32]>,
-    /// The cause of the events that are predicted; `None` if those of any cause are. Events of other
-    /// causes are as censorings.
+    /// The cause of the events that are predicted; `None` if events of any cause are. Events of other causes
+    /// count as censored.
     pub cause: Option<u32>,
     /// The rank of each sample's time among the distinct times.
     pub ranks: Arc<[u32]>,
@@ -132,7 +132,7 @@ impl Survival {
         samples.iter().map(|&sample| (self.times[sample as usize], self.events[sample as usize])).unzip()
     }
 
-    /// The target of some samples, in this order. Ranks and residuals stay those of this target.
+    /// The target of some samples, in this order. Ranks and residuals stay as they are here.
     pub(super) fn subset(&self, samples: &[u32]) -> Self {
         Self {
             times: gather(&self.times, samples),
@@ -143,7 +143,7 @@ impl Survival {
         }
     }
 
-    /// The target of a larger set of `n_samples` samples, of which these have the numbers `rows`. All
+    /// The target of a larger set of `n_samples` samples; these samples have the numbers `rows` there. All
     /// others are censored at the first time.
     pub(super) fn spread(&self, rows: &[u32], n_samples: usize) -> Self {
         Self {

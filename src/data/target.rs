@@ -108,7 +108,7 @@ pub enum Labels<'a> {
         /// The number of classes of each output.
         n_classes: &'a [u32],
     },
-    /// Numbers, all of which must be finite.
+    /// Numbers, which must all be finite.
     Numbers {
         /// The number of each sample and output.
         y: &'a [f64],
@@ -121,7 +121,7 @@ pub enum Labels<'a> {
         times: &'a [f64],
         /// The event of each sample: 0 if the time is censored, else the number of the cause.
         events: &'a [u32],
-        /// The cause of the events that are predicted, above 0; `None` for those of any cause.
+        /// The cause of the events that are predicted, above 0; `None` for events of any cause.
         cause: Option<u32>,
     },
     /// Nothing is to be predicted.
@@ -230,22 +230,21 @@ impl Target {
         Ok(Self { n_samples, n_outputs: 1, weights, weight_unit, values })
     }
 
-    /// Returns a target with the same values, and with the weights multiplied by `counts`, one per
-    /// sample, of which one at least must leave a weight above 0. Shares the values: O(samples)
-    /// time, and memory for the weights alone.
+    /// Returns a target with the same values, and with the weights multiplied by `counts`, one per sample. At
+    /// least one weight must stay above 0. Shares the values: O(samples) time, and memory for the weights
+    /// alone.
     ///
-    /// The fixed point of regression targets stays that of this target, so that all trees of a
-    /// forest use the same one. A target that is made anew with weights of 0 may get another fixed
-    /// point, where targets are not exact in either. Likewise the residuals and event times of survival
-    /// targets stay those of this target.
+    /// Regression targets keep this target's fixed point, so that all trees of a forest use one. A target
+    /// that is made anew with weights of 0 may get another fixed point, where targets are not exact in
+    /// either. Likewise survival targets keep this target's residuals and event times.
     pub fn reweighted(&self, counts: &[u32]) -> Result<Self> {
         let weights = reweighted(&self.weights, counts, self.n_samples, self.n_outputs)?;
         Ok(self.with_weights(weights, self.weight_unit))
     }
 
-    /// Returns a target with the same values and other weights, of which one at least is above 0.
-    /// Shares the values. As [`reweighted`](Self::reweighted) it keeps the fixed point, and rows
-    /// whose weight was 0 must have 0 again.
+    /// Returns a target with the same values and other weights; at least one weight is above 0. Shares the
+    /// values. As [`reweighted`](Self::reweighted) it keeps the fixed point, and rows whose weight was 0 must
+    /// have 0 again.
     pub fn with_sample_weight(&self, sample_weight: &[f64], runtime: &Runtime<'_>) -> Result<Self> {
         let (weights, unit) = encode_weights(Some(sample_weight), self.n_samples, self.n_outputs, runtime)?;
         debug_assert!((0..self.n_samples).all(|i| self.weights.is_positive(i) || !weights.is_positive(i)));
@@ -283,9 +282,8 @@ impl Target {
         }
     }
 
-    /// Makes the target of a larger set of samples: sample `i` of this target is sample `rows[i]`
-    /// of the larger set, and all others have weight 0. Fixed point and kinds of integers stay
-    /// those of this target.
+    /// Makes the target of a larger set of samples: sample `i` of this target is sample `rows[i]` of the
+    /// larger set, and all others have weight 0. Fixed point and kinds of integers stay as in this target.
     ///
     /// `whole` is a target of the larger set that has the same values for the same samples. If the
     /// integers for these values are the same too, the values of `whole` are shared, whatever they
@@ -316,8 +314,8 @@ impl Target {
         Self { n_samples, n_outputs, weights, weight_unit: self.weight_unit, values }
     }
 
-    /// Makes the target of some samples, in this order. Fixed point and kinds of integers stay
-    /// those of this target.
+    /// Makes the target of some samples, in this order. Fixed point and kinds of integers stay as in this
+    /// target.
     pub(crate) fn subset(&self, samples: &[u32]) -> Self {
         let n_outputs = self.n_outputs;
         let values = match &self.values {

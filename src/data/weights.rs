@@ -169,7 +169,7 @@ pub(super) fn encode_weights(
     }
     runtime.check_interrupt()?;
     let bits = total_bits(n_outputs);
-    // The coarsest power of two of which all weights are multiples.
+    // The largest power of two that divides all weights.
     let exact = positive().map(lowest_bit).min().unwrap_or(0);
     let finest = total_exponent(positive(), largest) + 1 - bits as i32;
     if exact < finest
@@ -185,8 +185,8 @@ pub(super) fn encode_weights(
     Ok((narrowest(integers, n_outputs), scale_by_power_of_two(1.0, unit)))
 }
 
-/// The exponent of the total of positive weights, of which `largest` is the largest. The weights are
-/// added up as integers, so neither their order nor weights of 0 show.
+/// The exponent of the total of positive weights; `largest` is the largest of them. The weights are added up
+/// as integers, so neither their order nor weights of 0 change the total.
 fn total_exponent(positive: impl Iterator<Item = f64>, largest: f64) -> i32 {
     const BITS: i32 = 62;
     let scale = BITS - exponent(largest);

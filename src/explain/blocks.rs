@@ -46,7 +46,7 @@ pub struct CsrMatrix {
 /// Entries of some rows of a matrix.
 type Entries<'a> = (&'a mut [i32], &'a mut [f64]);
 
-/// A block, the numbers of entries by value and row, and where those of each value are to be.
+/// A block, the numbers of entries by value and row, and where the entries of each value are to be.
 type Part<'a> = (&'a [f64], &'a [usize], Vec<Entries<'a>>);
 
 impl Blocks {

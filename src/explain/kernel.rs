@@ -97,9 +97,9 @@ impl KernelScratch {
         Ok(())
     }
 
-    /// The numbers of points that rows need for the leaves of a group: for each row of the batch
-    /// the least multiple of [`LANES`] by which the errors are bounded as [`Plan`] wants them. The
-    /// coefficients are those of [`bounding_points`](super::quadrature::bounding_points).
+    /// The numbers of points that rows need for the leaves of a group: for each row of the batch the least
+    /// multiple of [`LANES`] by which the errors are bounded as [`Plan`] wants them. The coefficients are for
+    /// [`bounding_points`](super::quadrature::bounding_points).
     pub fn needed_points(
         &mut self,
         plan: &Plan,
@@ -129,8 +129,8 @@ pub struct Contributions<'a> {
     pub n_rows: usize,
     /// By feature of the tree: its number among the features of the forest.
     pub numbers: &'a [usize],
-    /// Whether they are those of pairs of features: row by row a square, with those of the features
-    /// alone on the diagonal. Those of a pair are in two places, and to be added up.
+    /// Whether `all` is for pairs of features: row by row a square, with the features alone on the diagonal.
+    /// The contributions of a pair are in two places, and to be added up.
     pub of_pairs: bool,
     /// Features of the forest.
     pub n_features: usize,
@@ -139,7 +139,7 @@ pub struct Contributions<'a> {
 /// What memory is asked for.
 pub const EXPLANATION: &str = "the explanation of rows";
 
-/// Makes room for as many items.
+/// Makes room for `n` items.
 fn grow(items: &mut Vec<Lanes>, n: usize) -> Result<()> {
     if items.len() < n {
         *items = memory::filled(EXPLANATION, [0.0; LANES], n)?;

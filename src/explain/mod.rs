@@ -15,12 +15,12 @@
 //! (Wettenstein, Mitchell, Yu, "Quadrature-TreeSHAP: depth-independent `TreeSHAP` and Shapley
 //! interactions", 2026.)
 //!
-//! The integrand of a path of `d` features is a polynomial of degree `d - 1`. So the Gauss-Legendre
-//! rule of 8 points is exact for paths of up to 16 features, and longer paths get as many points as
-//! a bound of the error asks for ([`quadrature`]): at most as many as the worst row needs, and for
-//! each row no more than it needs itself. A batch of rows goes through the tree together: on the
-//! way down the products are kept, and on the way back up the leaves are summed up. Either eight
-//! points are worked on side by side (`kernel`) or eight rows (`teams`).
+//! The integrand of a path of `d` features is a polynomial of degree `d - 1`. So the Gauss-Legendre rule of 8
+//! points is exact for paths of up to 16 features, and longer paths get the number of points that a bound of
+//! the error asks for ([`quadrature`]): at most the number that the worst row needs, and no row gets more
+//! than it needs itself. A batch of rows goes through the tree together: on the way down the products are
+//! kept, and on the way back up the leaves are summed up. Either eight points are worked on side by side
+//! (`kernel`) or eight rows (`teams`).
 
 mod blocks;
 mod covers;

@@ -156,7 +156,7 @@ pub(super) fn unseen(training: &Training<'_>, member: &Member, runtime: &Runtime
     Ok(unseen.map_or_else(Vec::new, |rows| rows.iter().collect()))
 }
 
-/// A row that reaches another leaf if some of its values are those of another row.
+/// A row that reaches another leaf if it takes some of its values from another row.
 pub(super) struct Change {
     pub row: u32,
     /// The leaf that it reaches with its own values.

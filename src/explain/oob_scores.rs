@@ -30,10 +30,10 @@ pub struct OobChanges {
     pub sums: Vec<f64>,
 }
 
-/// The [sums of predictions out of bag](Forest::sum_oob) that change if each row gets the values of
-/// another one, `donors[row]`, for the features of a group. They are, bit for bit, those of a
-/// matrix with these values. `groups` has the group of each feature; features of groups from
-/// `n_groups` on are left as they are. The runtime counts trees.
+/// The [sums of predictions out of bag](Forest::sum_oob) that change if each row gets the values of another
+/// one, `donors[row]`, for the features of a group. Bit for bit, a matrix with these values would give the
+/// same sums. `groups` has the group of each feature; features of groups from `n_groups` on are left as they
+/// are. The runtime counts trees.
 pub fn oob_changes(
     forest: &Forest,
     x: &dyn Matrix,

@@ -63,7 +63,7 @@ type PartBounds = [usize; 4];
 #[derive(Debug, Clone, Copy)]
 pub struct PlanSplit {
     pub node: u32,
-    /// The number of the feature among those of the tree.
+    /// The number of the feature among the features of the tree.
     pub feature: u32,
     /// The product of the shares of the splits above on the same feature.
     pub before: f64,
@@ -154,7 +154,7 @@ impl Kept {
         if self == Self::SecondShare { 1 } else { n_values }
     }
 
-    /// The values of all nodes, and the number of those of each.
+    /// The values of all nodes, and the number of values of a node.
     fn values(self, tree: &Tree, expected: &[f64]) -> Result<(Vec<f64>, usize)> {
         let all = &tree.nodes().value;
         let n_values = self.n_values(tree.n_values());
@@ -312,8 +312,7 @@ impl LeafGroup {
         Ok(group)
     }
 
-    /// Lists the values of a split, given those of its children. `sides_of` is all 0 before and
-    /// after.
+    /// Lists the values of a split, given the values of its children. `sides_of` is all 0 before and after.
     fn list_present(&mut self, of_children: &[Vec<u32>; 2], sides_of: &mut [u8]) {
         for (side, values) in of_children.iter().enumerate() {
             for &value in values {
@@ -385,8 +384,7 @@ impl PlanSplit {
         (weighted(&minus(&gain)), weighted(&minus(&points.gain_left)))
     }
 
-    /// Whether no split above is on the same feature: what is left of it above is then 1, and the
-    /// divisions by it are spared.
+    /// Whether no split above is on the same feature. Then `before` is 1, and no division by it is needed.
     #[inline(always)]
     fn is_first(&self) -> bool {
         self.before == 1.0

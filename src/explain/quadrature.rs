@@ -5,14 +5,14 @@ use std::sync::LazyLock;
 /// Points that are worked on together: a vector register of doubles.
 pub const LANES: usize = 8;
 
-/// Some points of a rule, with their weights. What is left over has weight 0.
+/// Some points of a rule, with their weights. Unused lanes have weight 0.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Points {
     /// Points between 0 and 1.
     pub at: [f64; LANES],
     /// Their complements to 1.
     pub rest: [f64; LANES],
-    /// Their weights; those of all points add up to 1.
+    /// The weights of these points; the weights of all points of the rule add up to 1.
     pub weight: [f64; LANES],
     /// `-1 / rest`: what a feature that a row leaves gains for each of its leaves.
     pub gain_left: [f64; LANES],

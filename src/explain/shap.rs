@@ -27,8 +27,8 @@ tuned! {
 const TREES_AT_ONCE: usize = 8;
 /// Batches per thread, if there are enough rows.
 const BATCHES_PER_THREAD: usize = 4;
-/// The most bytes of the sums of a batch, with as many values as places where sums wait: a part of
-/// a second-level cache.
+/// The most bytes of the sums of a batch, for all values and all places where sums wait: a part of a
+/// second-level cache.
 const SUMS_BYTES: usize = 1 << 18;
 /// How many sums wait for each other in a large tree.
 const PLACES: usize = 12;
@@ -36,7 +36,7 @@ const PLACES: usize = 12;
 /// The contributions of features to predictions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ShapValues {
-    /// The features that the trees use, ascending. Those of all others are 0.
+    /// The features that the trees use, ascending. The values of all other features are 0.
     pub features: Vec<u32>,
     /// Row-major `(n_samples, features.len(), n_values)`, and of pairs `(n_samples, features.len(),
     /// features.len(), n_values)`.
@@ -87,9 +87,9 @@ pub fn sparse_shap_values(forest: &Forest, x: &dyn Matrix, runtime: &Runtime<'_>
     blocks.into_matrices(&features, runtime)
 }
 
-/// The contributions of pairs of features: path-dependent SHAP interaction values. Those of a pair
-/// are half of the interaction at each of its two places. Those of a feature with itself are what
-/// its SHAP value has beside them. The runtime counts trees.
+/// The contributions of pairs of features: path-dependent SHAP interaction values. A pair has half of its
+/// interaction at each of its two places. A feature with itself has its SHAP value less its halves of all
+/// pairs. The runtime counts trees.
 pub fn shap_interactions(forest: &Forest, x: &dyn Matrix, runtime: &Runtime<'_>) -> Result<ShapValues> {
     let (features, blocks) = explain(forest, x, true, None, runtime)?;
     let mut values = blocks.into_rows(runtime)?;
@@ -211,9 +211,9 @@ fn plan(tree: &PackedTree, runtime: &Runtime<'_>) -> Result<Plan> {
 /// A plan with the factors of its splits.
 struct Prepared {
     plan: Plan,
-    /// By feature of the tree: its number among those of the forest.
+    /// By feature of the tree: its number among the features of the forest.
     numbers: Vec<usize>,
-    /// The factors in the place of which there are bounds of them.
+    /// Bounds of the factors, as coefficients that take the place of the factors.
     bounding: OnceLock<Vec<Coefficients>>,
     /// For each multiple of [`LANES`]: the rule of that number of points; made when a row needs it.
     rules: Vec<OnceLock<PointsRule>>,

@@ -224,7 +224,7 @@ impl TeamWay<'_> {
     }
 }
 
-/// The products of a child, given those of its parent.
+/// The products of a child, given the products of its parent.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "compiled for each width of registers")]
 fn follow(rule: &[Points], split: &PlanSplit, side: usize, choice: &Choice, above: &[Block], below: &mut [Block]) {
@@ -424,7 +424,7 @@ impl TeamVisit<'_> {
         }
     }
 
-    /// Adds the contributions that wait, which these steps have computed, to those of the batch.
+    /// Adds the waiting contributions, which these steps have computed, to the contributions of the batch.
     ///
     /// The contributions of a large forest do not fit in a cache. While nothing else is done, the
     /// processor fetches many of them at once.

@@ -35,9 +35,9 @@ const ENTRY: usize = 64;
 const NAME: usize = 40;
 /// What errors call the head and the table.
 const TABLE: &str = "table";
-/// Bytes of which one task computes the checksum, of one section or of several.
+/// The number of bytes whose checksum one task computes, of one section or of several.
 const BLOCK: usize = 1 << 22;
-/// The most sections of which one task computes the checksums.
+/// The most sections whose checksums one task computes.
 const MANY: usize = 1 << 12;
 
 /// A section, and where its bytes are.

@@ -47,8 +47,8 @@ impl Correlation {
         self.sums[category] += weight * number;
     }
 
-    /// The correlation with the numbers of the categories, in standard errors of that of as many
-    /// rows without any; 0 if a number does not vary.
+    /// The correlation with the numbers of the categories, divided by the standard error that equally many
+    /// uncorrelated rows would have; 0 if a number does not vary.
     pub fn n_errors(&self, of_categories: &[f64]) -> f64 {
         let coefficient = self.coefficient(of_categories);
         if coefficient == 0.0 {

@@ -108,7 +108,7 @@ impl Grid {
         Self { n_times: distinct.len(), time_of, n_passed }
     }
 
-    /// Adds steps up along the times, and writes the curve of so many trees.
+    /// Adds steps up along the times, and writes the curve of `n_trees` trees; NaN without a tree.
     fn add_up(&self, steps: &mut [f64], n_trees: f64, curve: Curve, values: &mut [f64]) {
         let mut sum = 0.0;
         for step in &mut *steps {
@@ -126,7 +126,7 @@ impl Grid {
     }
 }
 
-/// Adds the steps of the curve of a leaf, whose rows are in order of time, to those of others.
+/// Adds the steps of a leaf's curve to `steps`. The rows of the leaf are in order of time.
 fn add_steps(rows: &[(u32, u64)], events: &[u32], time_of: &[u32], curve: Curve, steps: &mut [f64]) {
     let mut at_risk: u64 = rows.iter().map(|row| row.1).sum();
     let mut surviving = 1.0;

@@ -159,11 +159,11 @@ fn counted(target: &Target, counts: &[u32], runtime: &Runtime<'_>) -> Result<Tar
     }
 }
 
-/// The target with the weights multiplied by `counts` and by a factor per class, which makes the
-/// classes of the sample weigh the same. The factor is the weight of the sample, draws counted,
-/// divided by that of the class and by the number of classes drawn; factors are multiplied over the
-/// outputs. This is scikit-learn's "`balanced_subsample`", where a weight is as many copies: rows that
-/// are drawn by weight weigh 1 here, so that draws alone count, as there.
+/// The target with the weights multiplied by `counts` and by a factor per class, which makes the classes of
+/// the sample weigh the same. The factor is the weight of the sample, draws counted, divided by the weight of
+/// the class and by the number of classes drawn; factors are multiplied over the outputs. This is
+/// scikit-learn's "`balanced_subsample`", where a row of weight k stands for k copies: rows that are drawn by
+/// weight weigh 1 here, so that draws alone count, as there.
 fn balanced(target: &Target, counts: &[u32], runtime: &Runtime<'_>) -> Result<Target> {
     let TargetValues::Classes(classes) = target.values() else { return counted(target, counts, runtime) };
     // The weight of each class in the sample, and of the whole sample, in the target's unit.

@@ -32,7 +32,7 @@ impl Forest {
     }
 
     /// The normalised importances of each tree; zeros for a tree of one node. Row-major `(n_trees,
-    /// n_features)`. Threads share the trees, each of which is unpacked only while it is looked at.
+    /// n_features)`. Threads share the trees; a tree is unpacked only while it is read.
     pub fn tree_importances(&self, runtime: &Runtime<'_>) -> Result<Vec<f64>> {
         let n_features = self.n_features();
         let mut importances = memory::zeros("feature importances", n_features.saturating_mul(self.len()))?;

@@ -39,9 +39,9 @@ pub enum Unseen<'a> {
 /// Which order statistics are the bounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bounds {
-    /// As many places beyond the upper bound as below the lower one, by absolute residuals.
+    /// Equally many places beyond the upper bound and below the lower one, by absolute residuals.
     Symmetric,
-    /// The shortest interval that leaves out as many places, by residuals of either sign.
+    /// The shortest interval that leaves out equally many places, by residuals of either sign.
     Shortest,
 }
 

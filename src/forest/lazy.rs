@@ -154,8 +154,8 @@ impl LazyForest {
         Ok(explored)
     }
 
-    /// Quantiles of the targets of the training rows in the leaves that each row reaches, all rows
-    /// alike: those of the grown forest (`quantiles`), bit for bit. `(n_query, n_outputs, n_quantiles)`.
+    /// Quantiles of the targets of the training rows in the leaves that each row reaches, all rows alike: bit
+    /// for bit the quantiles of the grown forest (`quantiles`). `(n_query, n_outputs, n_quantiles)`.
     ///
     /// Takes 12 bytes for each tree and training row in a leaf that some row reaches.
     pub fn quantiles(
@@ -178,7 +178,7 @@ impl LazyForest {
     }
 
     /// Curves of the time until an event from the training rows in the leaves that each row reaches, at some
-    /// times: those of the grown forest (`curves`), bit for bit. `(n_query, at.len())`.
+    /// times: bit for bit the curves of the grown forest (`curves`). `(n_query, at.len())`.
     ///
     /// Takes 12 bytes for each tree and training row in a leaf that some row reaches.
     pub fn curves(

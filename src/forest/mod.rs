@@ -49,8 +49,8 @@ pub struct Forest {
 pub struct Member {
     /// The tree in its packed form, which estimators of single trees share.
     pub tree: Arc<PackedTree>,
-    /// The seed of which this tree is tree number 0 (`rng::seed_of_tree`). The draws of the tree's
-    /// rows follow from it.
+    /// The seed under which this tree is tree number 0 (`rng::seed_of_tree`). The draws of the tree's rows
+    /// follow from it.
     pub seed: u64,
 }
 

@@ -10,10 +10,10 @@
 //! shares, as in Coppersmith, Hong & Hosking, "Partitioning nominal attributes in decision trees",
 //! Data Mining and Knowledge Discovery 3, 1999.
 //!
-//! Means of few rows are drawn towards the mean of all ([`ROWS_OF_ALL`]). An order that says
-//! nothing of the other rows ([`LEAST_ERRORS`], [`LEAST_CONFIRMED`]) is that of noise, or of
-//! categories that matter together with other features alone. Up to [`MANY_CATEGORIES`] are cut in
-//! it as in any other order; a column of more does not vary in this tree.
+//! Means of few rows are drawn towards the mean of all ([`ROWS_OF_ALL`]). An order that says nothing of the
+//! other rows ([`LEAST_ERRORS`], [`LEAST_CONFIRMED`]) comes from noise, or from categories that matter
+//! together with other features alone. Up to [`MANY_CATEGORIES`] are cut in it as in any other order; a
+//! column of more does not vary in this tree.
 //!
 //! All sums are added up in the order of the rows, and ties are broken by the identities of the
 //! categories (`data::identity`). So an order depends neither on codes nor on how columns are stored.
@@ -396,7 +396,7 @@ fn order_of(
         mean_of_all.iter_mut().zip(sums).for_each(|(mean, sum)| *mean += sum / total);
     }
     for ((sums, &weight), &squares) in means.chunks_exact_mut(n).zip(&weight_sums).zip(&square_sums) {
-        // As many rows of equal weight say as much as these.
+        // This many rows of equal weight say as much as these rows.
         let n_rows = if squares > 0.0 { weight * weight / squares } else { 0.0 };
         let share = n_rows / (n_rows + ROWS_OF_ALL);
         for (sum, mean) in sums.iter_mut().zip(&mean_of_all) {

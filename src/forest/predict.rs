@@ -63,8 +63,8 @@ impl Forest {
         decision_path(&self.packed(), &self.n_nodes_ptr(), &self.blocks(x, runtime)?, runtime)
     }
 
-    /// Where the nodes of each tree begin if those of all trees are numbered through; then their
-    /// number.
+    /// Where the nodes of each tree begin if the nodes of all trees are numbered through; then the number of
+    /// all nodes.
     pub fn n_nodes_ptr(&self) -> Vec<i64> {
         let ends = self.trees().scan(0, |end, tree| {
             *end += tree.node_count() as i64;

@@ -16,7 +16,7 @@ use crate::runtime::Runtime;
 const RESULT: &str = "quantiles";
 /// Rows of a task.
 const ROWS_PER_TASK: usize = 16;
-/// So many rows of leaves are sorted at once (measured by `benches/peers/quantiles.py`, see
+/// The number of rows of leaves that are sorted at once (measured by `benches/peers/quantiles.py`, see
 /// `benches/notes/uncertainty.md`).
 const FEW: usize = 192;
 /// Into how many intervals, as a power of two, the ranks of more rows are divided.
@@ -33,7 +33,7 @@ pub enum Interpolation {
     Higher,
     /// Their mean.
     Midpoint,
-    /// The nearer one; of both, that of the even place.
+    /// The nearer one; if both are equally near, the one at the even place.
     Nearest,
 }
 

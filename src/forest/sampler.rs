@@ -53,7 +53,7 @@ enum Scheme {
     },
 }
 
-/// Fails unless `sample_ids`, if there are any, are as many as the samples.
+/// Fails unless `sample_ids`, if there are any, has one id for each sample.
 pub(crate) fn check_sample_ids(sample_ids: Option<&[u64]>, n_samples: usize) -> Result<()> {
     match sample_ids {
         Some(ids) if ids.len() != n_samples => Err(Error::ShapeMismatch {
@@ -112,7 +112,7 @@ impl Scheme {
         Ok(Self::Strata { rows, strata: Arc::clone(strata) })
     }
 
-    /// Rows that are given, of which each tree must have one with a weight.
+    /// Rows that are given; each tree must have at least one row with a weight.
     fn of_rows(weights: &Weights, n_samples: usize, given: &Arc<GivenRows>) -> Result<Self> {
         given.check(n_samples)?;
         let is_positive = |&row: &u32| weights.is_positive(row as usize);
@@ -139,8 +139,8 @@ fn find_rows<'a>(given: &'a GivenRows, places: &HashMap<u64, usize>, seed: u64) 
 }
 
 impl RowSampler {
-    /// Makes the sampler of rows with these weights. `sample_ids`, one per row, are the names of
-    /// which Poisson counts are functions; other schemes ignore them. O(rows).
+    /// Makes the sampler of rows with these weights. `sample_ids` has a name for each row; Poisson counts are
+    /// functions of these names, other schemes ignore them. O(rows).
     pub fn new(weights: &Weights, n_samples: usize, bootstrap: &Bootstrap, sample_ids: Option<&[u64]>) -> Result<Self> {
         check_sample_ids(sample_ids, n_samples)?;
         bootstrap.check()?;

@@ -12,9 +12,9 @@ use crate::runtime::Runtime;
 /// Number of draws between two looks at the stop flag: some milliseconds.
 const DRAW_BLOCK: u64 = 1 << 18;
 
-/// The urn of bootstrap samples: each row has as many balls in it as its integer weight. So a row
-/// is drawn in proportion to its weight, which is the meaning of weights under a bootstrap in
-/// scikit-learn 1.9. Equal weights draw the same rows as no weights.
+/// The urn of bootstrap samples: the number of a row's balls in it is its integer weight. So a row is drawn
+/// in proportion to its weight, which is the meaning of weights under a bootstrap in scikit-learn 1.9. Equal
+/// weights draw the same rows as no weights.
 #[derive(Debug)]
 pub struct Urn {
     n_samples: usize,
@@ -85,15 +85,14 @@ impl Urn {
     }
 
     /// Draws `n_draws` rows without replacement, in the order of the draws: each row with a chance in
-    /// proportion to its balls among the rows that are left. At least as many rows must have balls.
-    /// O(`n_draws`) if each row has one ball, else O(rows) and O(`n_draws`) times the logarithm of
-    /// the number of rows.
+    /// proportion to its balls among the rows that are left. At least `n_draws` rows must have balls.
+    /// O(`n_draws`) if each row has one ball, else O(rows) and O(`n_draws`) times the logarithm of the number
+    /// of rows.
     pub fn distinct(&self, seed: u64, tree: u64, n_draws: u64, runtime: &Runtime<'_>) -> Result<Vec<u32>> {
         let draws = NodeKey::root(seed, tree).subsample();
         let mut rows = memory::reserve("draws", n_draws as usize)?;
         let mut left = self.ends.as_ref().map(|ends| BallsLeft::new(ends));
-        // The first steps of a shuffle (Fisher & Yates) of all rows, of which only those are kept that
-        // have moved.
+        // The first steps of a shuffle (Fisher & Yates) of all rows; only rows that have moved are kept.
         let mut moved = HashMap::new();
         let mut n_balls = self.n_balls;
         for i in 0..n_draws {
@@ -117,9 +116,9 @@ impl Urn {
         Ok(rows)
     }
 
-    /// How many balls of each row are in pieces of which the same draws take a ball: the balls of a row are
-    /// divided into pieces of `size`, the last one of which may be smaller. None if each row has one
-    /// ball. O(`n_draws`) times its logarithm.
+    /// How many balls of each row are in pieces from which the draws take a ball. The balls of a row are
+    /// divided into pieces of `size`; the last piece may be smaller. None if each row has one ball.
+    /// O(`n_draws`) times its logarithm.
     pub fn drawn_balls(
         &self,
         seed: u64,
@@ -155,7 +154,7 @@ impl Urn {
 }
 
 /// The balls of the rows that have not been drawn, as a tree of sums (Fenwick, 1994): place `i`, counted from
-/// 1, has the sum of the balls of as many rows up to `i` as its lowest bit says.
+/// 1, has the sum of the balls of the last `b` rows up to `i`, where `b` is the lowest bit of `i`.
 struct BallsLeft {
     sums: Vec<u64>,
 }

@@ -1,8 +1,8 @@
 //! The trees of a forest that is not grown are asked in waves of a few trees per thread.
 //!
-//! When a wave is done, its answers are added up in the order of the trees. So sums have the same
-//! rounding whatever the number of threads, and no more answers than those of a wave are held at
-//! once, however many trees there are.
+//! When a wave is done, its answers are added up in the order of the trees. So sums have the same rounding
+//! whatever the number of threads, and only the answers of one wave are held at once, however many trees
+//! there are.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! Which categories the split of a node lists: those of the lighter child.
+//! Which categories the split of a node lists: the categories of the lighter child.
 
 use smallvec::SmallVec;
 

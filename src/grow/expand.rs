@@ -123,9 +123,9 @@ enum SplitValues {
 }
 
 impl Split {
-    /// The split of a node by a feature, if `children` are the rows on the left and on the right, of which
-    /// the `heavier` side weighs more. `missing` is the side of missing numbers, if the node has any, and
-    /// `threshold` that of numbers.
+    /// The split of a node by a feature. `children` are the rows on the left and on the right; the `heavier`
+    /// side weighs more. `missing` is the side of missing numbers, if the node has any, and `threshold` makes
+    /// the threshold of a numeric feature.
     pub(super) fn of(
         data: &Dataset,
         feature: u32,

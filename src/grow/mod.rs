@@ -104,7 +104,7 @@ fn grow_records(
     criterion::visit(params.criterion, target, Growth { data, target, params, tree, runtime, spare }, runtime)
 }
 
-/// Fails unless there are as many targets as rows.
+/// Fails unless each row has a target.
 pub(crate) fn check_lengths(data: &Dataset, target: &Target) -> Result<()> {
     if data.n_samples() != target.n_samples() {
         return Err(Error::ShapeMismatch {
@@ -320,9 +320,9 @@ mod tests {
 
     #[test]
     fn a_copy_uses_the_level_of_its_tree() {
-        // Outliers make the targets 61 bits wide, and fractional weights make the total weight 51
-        // bits wide. So the fraction that stands for the level in the whole tree has a smaller
-        // denominator than 50,000, that of 0.12346; half of the rows would have room for it.
+        // Outliers make the targets 61 bits wide, and fractional weights make the total weight 51 bits wide.
+        // So the fraction that stands for the level in the whole tree has a smaller denominator than 50,000,
+        // which 0.12346 has; half of the rows would have room for it.
         let n = 600;
         let x = Array2::from_shape_fn((n, 4), |(i, j)| ((i * (j + 3) * 7919) % 997) as f64);
         let y: Vec<f64> = (0..n).map(|i| if i == 0 { 1e12 } else { ((i * 31) % 101) as f64 * 0.37 }).collect();

@@ -54,8 +54,7 @@ pub trait Policy: Sync {
         load: Self::Load<'l>,
     ) -> Follow<Self::Load<'l>>;
 
-    /// Takes the split of a node of which both children are followed. `_left` is the left child's
-    /// load.
+    /// Takes the split of a node if both of its children are followed. `_left` is the left child's load.
     fn keep(&self, _split: Split, _left: &Self::Load<'_>, _finds: &mut Self::Finds) {}
 
     /// The number of nodes in the findings, for a policy that records nodes.

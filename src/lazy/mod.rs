@@ -16,15 +16,15 @@
 //! stack is explicit. The unit of parallel work is the tree, or the subtree if there are fewer
 //! trees than threads.
 //!
-//! The rule of "auto": batched if there are fewer than twice as many query rows as training rows,
-//! else eager. In a batched traversal a node costs no more than in an eager one, as a child that no
-//! query row reaches is not prepared. The batched traversal saves the nodes that no query row
-//! reaches. These are small nodes: with m query rows, about the nodes of fewer than n/m training
-//! rows. In return the batched traversal divides the query rows among the children at each level,
-//! while the eager one walks the query rows down the finished tree, which costs less. Either way
-//! the query rows cost m times the depth. Compared with the search, which reads columns of n rows
-//! per level, this counts only if m exceeds n, and then hardly any node is left unvisited. With one
-//! query row the single traversal is the same as the batched one; with more it is never better.
+//! The rule of "auto": batched if there are fewer than twice as many query rows as training rows, else eager.
+//! In a batched traversal a node costs no more than in an eager one, as a child that no query row reaches is
+//! not prepared. The batched traversal saves the nodes that no query row reaches. These are small nodes: with
+//! m query rows, about the nodes of fewer than n/m training rows. In return the batched traversal divides the
+//! query rows among the children at each level, while the eager one walks the query rows down the finished
+//! tree, which costs less. Either way the query rows cost m times the depth. Compared with the search, which
+//! reads columns of n rows per level, this counts only if m exceeds n, and then hardly any node is left
+//! unvisited. With one query row the single traversal does what the batched one does; with more it is never
+//! better.
 //!
 //! A tree that is pruned (`ccp_alpha`) or grown best first (`max_leaf_nodes`) is known only as a
 //! whole, so it cannot be lazy.
@@ -70,7 +70,7 @@ impl Traversal {
         if Self::whole_trees(params).is_some() || is_eager_cheaper { Self::Eager } else { Self::Batched }
     }
 
-    /// The name of the parameter, if any, because of which a tree is known only as a whole.
+    /// The name of the parameter, if any, that makes a tree known only as a whole.
     fn whole_trees(params: &ValidTreeParams) -> Option<&'static str> {
         if params.max_leaf_nodes.is_some() {
             Some("max_leaf_nodes")

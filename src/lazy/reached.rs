@@ -96,7 +96,7 @@ impl Reached {
         }
     }
 
-    /// Adds leaves with their query rows, of which none may have reached a leaf before.
+    /// Adds leaves with their query rows. None of these rows may have reached a leaf before.
     pub(crate) fn append(&mut self, found: Finds) {
         let mut start = 0;
         for (leaf, &end) in (self.depths.len() as u32..).zip(&found.ends) {

@@ -54,8 +54,8 @@ pub fn concordance(events: &[bool], times: &[f64], risks: &[f64], tolerance: f64
     found
 }
 
-/// Counts of places, of which any number of first ones can be summed (Fenwick, "A new data structure for
-/// cumulative frequency tables", Software: Practice and Experience 24, 1994).
+/// Counts by place; the counts of the first `n` places can be summed for any `n` (Fenwick, "A new data
+/// structure for cumulative frequency tables", Software: Practice and Experience 24, 1994).
 struct PrefixCounts(Vec<u64>);
 
 impl PrefixCounts {

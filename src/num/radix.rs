@@ -151,7 +151,7 @@ mod tests {
             base: u64,
             zeros in 0u32..64,
         ) {
-            // Keys of up to `bits` bits, the lowest of which are 0, above a base.
+            // Keys of up to `bits` bits above a base; their lowest bits are 0.
             let mask = 1u64.checked_shl(bits).map_or(u64::MAX, |power| power - 1);
             let base = base.min(u64::MAX - mask);
             let items: Vec<(u64, usize)> =

@@ -43,7 +43,7 @@ pub struct GivenRows {
     pub tree_seeds: Box<[u64]>,
     /// Where the rows of each tree begin, and where the last ones end.
     pub starts: Box<[usize]>,
-    /// The rows, tree by tree; those of a tree are ascending, and repeated if they count several times.
+    /// The rows, tree by tree. The rows of a tree ascend; a row that counts several times is repeated.
     pub rows: Box<[u32]>,
 }
 
@@ -101,7 +101,7 @@ pub enum Bootstrap {
     /// All rows; the weight of each row is multiplied by a Poisson count that depends on the row's
     /// name (`rng::PoissonCounts`).
     Poisson,
-    /// So many rows of each stratum.
+    /// The given number of rows of each stratum.
     Strata(Arc<Strata>),
     /// Rows that are listed for each tree.
     Given(Arc<GivenRows>),
@@ -157,7 +157,7 @@ pub const MANY_CATEGORIES: usize = 32;
 pub struct ForestParams {
     /// Hyperparameters of each tree; `tree.seed` is the seed of the forest.
     pub tree: TreeParams,
-    /// Number of the first tree: above 0 if trees are added to those of an earlier fit.
+    /// Number of the first tree: above 0 if trees are added to an earlier fit.
     pub first_tree: u64,
     /// Number of trees to grow.
     pub n_estimators: u64,

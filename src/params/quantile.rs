@@ -27,7 +27,7 @@ pub struct QuantileLevel {
 }
 
 impl QuantileLevel {
-    /// The level 1/2, that of the median.
+    /// The level 1/2: the median.
     pub const HALF: Self = Self { numerator: 1, denominator: 2 };
 
     /// The fraction that `level` stands for. Fails unless `level` lies between 0 and 1, both

@@ -90,7 +90,7 @@ pub enum MaxFeatures {
     Sqrt,
     /// `max(1, floor(log2(n_features)))`.
     Log2,
-    /// A number of features. A number larger than that of the features means all.
+    /// A number of features. A number above the number of features means all.
     Absolute(u64),
     /// `max(1, floor(share * n_features))`.
     Fraction(f64),

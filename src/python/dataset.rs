@@ -85,8 +85,8 @@ impl PyColumns {
         self.0.data().n_categories().to_vec()
     }
 
-    /// Of the data set with all of its rows: the number of distinct values of each feature, those
-    /// of a sparse one with 0. Shape (n_features,), int64.
+    /// Of the data set with all of its rows: the number of distinct values of each feature; in a sparse data
+    /// set 0 counts as one of them. Shape (n_features,), int64.
     #[getter]
     fn n_distinct<'py>(&self, py: Python<'py>) -> Array1<'py, i64> {
         let data = self.0.data();

@@ -146,7 +146,7 @@ pub fn forest_shap_interactions<'py>(
     let n_steps = n_steps(trees, depth.saturating_mul(8));
     let shap = run_with_matrix(x, n_threads, watcher, n_steps, |x, runtime| shap_interactions(trees, x, runtime))?;
     let [n_rows, n_features, n_values] = [n_rows(x)?, trees.n_features(), trees.n_values()];
-    // The contributions with one feature are a row of as many values as there are features.
+    // The contributions with one feature are a row of one value for each feature.
     let features = shap.features.clone();
     let inner = n_rows.saturating_mul(features.len());
     let n = inner.saturating_mul(n_features).saturating_mul(n_values);

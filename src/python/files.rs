@@ -89,7 +89,7 @@ pub fn read_forest(format_number: u32, sections: Vec<Array1<'_, u8>>, n_threads:
     PyForest::of_sections((format_number, sections), n_threads)
 }
 
-/// Make a tree from its sections: those of a forest of one tree.
+/// Make a tree from the sections of a forest of one tree.
 ///
 /// Parameters
 /// ----------

@@ -78,7 +78,7 @@ pub fn mean_path_length(n_samples: u64) -> f64 {
     isolation::mean_path_length(n_samples)
 }
 
-/// The features of which the nodes of some trees draw one.
+/// The features from which the nodes of some trees draw one.
 ///
 /// Parameters
 /// ----------

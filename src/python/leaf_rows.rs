@@ -227,7 +227,7 @@ pub fn predict_leaf_quantiles<'py>(
     table(py, found, quantiles.len())
 }
 
-/// The ranks of targets among those of the training rows in leaves.
+/// The ranks of targets among the targets of the training rows in leaves.
 ///
 /// Parameters
 /// ----------

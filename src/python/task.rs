@@ -57,7 +57,7 @@ pub struct Plan {
 pub type Grown<'py, T> = (T, u64, Array1<'py, i64>);
 
 impl<'py> Task<'py> {
-    /// Reads and checks all but the matrix, of which it wants to know the shape.
+    /// Reads and checks all but the matrix; of the matrix it reads the shape alone.
     pub fn plan(&self, x: &Bound<'py, PyAny>) -> PyResult<Plan> {
         let tree = tree_params(&self.params, &self.estimator, self.kind(), self.seed)?;
         // What has no target is grown by the only criterion that needs none.
@@ -214,7 +214,7 @@ pub struct Draws<'py> {
     scheme: String,
     n_samples: usize,
     n_outputs: usize,
-    /// None: as many as there are rows.
+    /// None: the number of rows.
     n_draws: Option<u64>,
     sample_weight: Option<PyReadonlyArray1<'py, f64>>,
     sample_ids: Option<PyReadonlyArray1<'py, u64>>,

@@ -176,8 +176,8 @@ struct Aligned([u16; BLOCK]);
 const CYCLES: usize = 4;
 /// Number of values that are enciphered together: their halves are in the first-level cache.
 const BLOCK: usize = 256;
-/// A part of a block is as long as a multiple of this, so that vector registers are full. As many values are
-/// enciphered in registers (bench `draw`).
+/// A part of a block is as long as a multiple of this, so that vector registers are full. This many values
+/// are enciphered in registers (bench `draw`).
 const LANES: usize = 32;
 
 /// A generalised Feistel network over the pairs (high, low) with high below `n_high` and low below
@@ -275,8 +275,7 @@ impl Network {
         (self.minus(high, self.n_high - shift(cycle, low, n_high)), low)
     }
 
-    /// Sets the halves to what `cycles` make of these values. There are as many of `n_high` as there are
-    /// halves.
+    /// Sets the halves to what `cycles` make of these values. `n_high` has one item for each half.
     ///
     /// One cycle goes over all values before the next one begins, so that the processor need not
     /// wait for one value before it works on others.
@@ -300,7 +299,7 @@ impl Network {
         }
     }
 
-    /// Sets `out` to the values of as many halves. Values out of range walk on by `step`.
+    /// Sets `out` to the values of the halves, one for each pair. Values out of range walk on by `step`.
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "compiled for each width of vector registers")]
     fn join_all(&self, (high, low): (&[u16], &[u16]), step: impl Fn(&Self, u32) -> u32, out: &mut [u32]) {
@@ -314,10 +313,10 @@ impl Network {
         }
     }
 
-    /// As many copies of `n_high` as there are values to encipher. The compiler multiplies in 16 bits only
-    /// where it reads both factors from arrays of 16-bit numbers. If it knew that all numbers of one array
-    /// are the same, it would keep that number in 32 bits (`benches/notes/sparse-search.md`), so
-    /// `black_box` hides it.
+    /// One copy of `n_high` for each value to encipher. The compiler multiplies in 16 bits only where it
+    /// reads both factors from arrays of 16-bit numbers. If it knew that all numbers of one array are the
+    /// same, it would keep that number in 32 bits (`benches/notes/sparse-search.md`), so `black_box` hides
+    /// it.
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "compiled for each width of vector registers")]
     fn copies_of_n_high<const N: usize>(&self) -> [u16; N] {
@@ -524,8 +523,8 @@ mod tests {
         }
     }
 
-    /// Counts how often each feature, and each pair, is among the first sqrt(n). The variance of
-    /// the counts must be that of drawing without replacement.
+    /// Counts how often each feature, and each pair, is among the first sqrt(n). The counts must vary as in
+    /// drawing without replacement.
     #[test]
     fn subsets_contain_each_feature_and_pair_evenly() {
         for n in WIDTHS {
@@ -562,8 +561,8 @@ mod tests {
         }
     }
 
-    /// A node and each of its children, and the two children, share as many features as independent
-    /// draws do: the number is hypergeometric.
+    /// A node and each of its children, and the two children, share features as independent draws do: their
+    /// number is hypergeometric.
     #[test]
     fn relatives_draw_independently() {
         for n in [65, 72, 100, 128, 200, 257, 500, 1000, 4097, 56_436] {

@@ -55,7 +55,7 @@ pub(crate) struct SortScratch {
 }
 
 impl SortScratch {
-    /// Sorts `entries`. Those of equal rank must be in the order of their rows. O(entries).
+    /// Sorts `entries` by rank. Entries of equal rank must be in the order of their rows. O(entries).
     pub fn sort(&mut self) {
         let Self { entries, radix } = self;
         let Ok(()) = radix.sort(entries, |entry| entry.rank().into(), || Ok::<(), Infallible>(()));

@@ -49,9 +49,8 @@ impl Limits {
         Self(vec![[f64::NEG_INFINITY, f64::INFINITY]; n_means].into())
     }
 
-    /// Whether a cut is legal, the pushed samples being on side `side`. `constraint` is that of the
-    /// cut's feature: predictions must not fall (1) or not rise (-1) where the feature grows, or
-    /// are free (0).
+    /// Whether a cut is legal, the pushed samples being on side `side`. `constraint` belongs to the cut's
+    /// feature: predictions must not fall (1) or not rise (-1) where the feature grows, or are free (0).
     pub fn allow<C: Criterion>(
         &self,
         criterion: &C,

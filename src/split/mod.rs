@@ -75,16 +75,16 @@ pub struct Scratch<C: Criterion> {
     n_searches: u64,
 }
 
-/// A search of a node, by its number among those of one [`Scratch`]. The partition of the node's rows
-/// takes it, and uses what the search has left in the scratch, unless another search came between.
-/// No other name of a node would do: folds have nodes of equal keys with different rows.
+/// A search of a node, by its number among the searches with one [`Scratch`]. The partition of the node's
+/// rows takes it, and uses what the search has left in the scratch, unless another search came between. No
+/// other name of a node would do: folds have nodes of equal keys with different rows.
 #[derive(Debug)]
 #[must_use = "the rows of the node are partitioned next"]
 pub struct Searched(u64);
 
 #[cfg(test)]
 impl Searched {
-    /// No search, of which nothing is left.
+    /// No search has this number, so nothing in the scratch belongs to it.
     pub const NONE: Self = Self(0);
 }
 
@@ -110,7 +110,7 @@ impl<C: Criterion> Scratch<C> {
         })
     }
 
-    /// Says that what the last search has left is not that of the node at hand.
+    /// Marks the leftovers of the last search as not belonging to the node at hand.
     fn forget(&mut self) {
         self.dense.forget();
         self.sparse.winner.forget();

@@ -149,8 +149,7 @@ pub(crate) struct NodeColumn<'a> {
 }
 
 impl<'a> NodeColumn<'a> {
-    /// The column in a node of `n_samples` rows, of which those without an entry have the common
-    /// value.
+    /// The column in a node of `n_samples` rows. Rows without an entry have the common value.
     pub fn new(feature: u32, entries: &'a [Entry], n_samples: usize, common_rank: u32) -> Self {
         Self { feature, entries, n_common: n_samples - entries.len(), common_rank }
     }

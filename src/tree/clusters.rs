@@ -39,9 +39,9 @@ tuned! {
 
 /// A tree as clusters.
 ///
-/// A cluster of `k` splits is `k + 1` places in each array, one for each exit from left to right,
-/// and is known by its first place. Each array has [`LANES`] more items at the end, so that as many
-/// can be read from every place.
+/// A cluster of `k` splits is `k + 1` places in each array, one for each exit from left to right, and is
+/// known by its first place. Each array has [`LANES`] more items at the end, so that [`LANES`] items can be
+/// read from every place.
 #[derive(Debug)]
 pub struct Clusters {
     /// The first cluster, or a leaf with [`AT_LEAF`].
@@ -75,7 +75,7 @@ pub(super) enum Exits {
     U32(Box<[u32]>),
 }
 
-/// A cluster: what is read from its first place on, of which only the first items are its own.
+/// A cluster: the items that are read from its first place on. Only the first of them are its own.
 #[derive(Clone, Copy)]
 pub(super) struct Cluster<'a, E> {
     pub cuts: &'a [f32; LANES],
@@ -198,7 +198,7 @@ impl Clusters {
         &self.alone
     }
 
-    /// What the cells behind those of the features are made of.
+    /// What the cells behind the cells of the features are made of.
     pub(super) fn answers(&self) -> &[Answers] {
         &self.answers
     }

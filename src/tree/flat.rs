@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 
 /// Rows side by side.
 const LANES: usize = 16;
-/// The bits of a NaN, and those of them that hold the number of a leaf.
+/// The bits of a NaN; `PAYLOAD` masks the bits that hold the number of a leaf.
 const NAN: u32 = 0x7FC0_0000;
 const PAYLOAD: u32 = 0x003F_FFFF;
 
@@ -147,7 +147,7 @@ mod tests {
         tree.descend(&[0.5, 0.6, f32::NEG_INFINITY], &[0, 1, 2], &mut leaves);
         assert_eq!(leaves, [0, 1, 0]);
         assert!(FlatTree::new(1 << 31, 3, 0, split).is_none());
-        // Rows of which some end beyond the group of sixteen, and a tree that is a leaf.
+        // Some rows end beyond the group of sixteen, and one tree is a leaf.
         let cells: Vec<f32> = (0..35).map(|i| i as f32 / 34.0).collect();
         let starts: Vec<usize> = (0..35).collect();
         let mut leaves = [9; 35];

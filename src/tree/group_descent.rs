@@ -20,8 +20,7 @@ impl GroupDescent {
         Self { level: Level::widest(), pending: Vec::new() }
     }
 
-    /// Sets `leaves` to the numbers of the leaves that the rows of a group reach. `ways` are those
-    /// of the tree.
+    /// Sets `leaves` to the numbers of the leaves that the rows of a group reach. `ways` belong to the tree.
     pub fn run<W: Walk>(&mut self, tree: &W, ways: &Ways, group: &RowGroup, leaves: &mut [u32]) {
         let leaves_zero = |at: u32, value: f64| tree.step(at, |_| value) != tree.step(at, |_| 0.0);
         follow(self.level, ways, group, &leaves_zero, &mut self.pending, leaves);

@@ -7,7 +7,7 @@ use super::flagged::{FLAG, Flagged, narrow};
 /// In a code: all of the leaf is of one class.
 const PURE: u32 = FLAG;
 
-/// The class shares that are not 0, of leaves of which most are of one class. In preorder.
+/// The class shares that are not 0, for trees in which most leaves are of one class. In preorder.
 #[derive(Debug)]
 pub(super) struct LeafShares {
     codes: Codes,
@@ -98,7 +98,7 @@ impl LeafShares {
 }
 
 impl MixedLeaves {
-    /// Adds the shares of leaves of any kind to `sums`. `codes` are those of all leaves.
+    /// Adds the shares of leaves of any kind to `sums`. `codes` has the code of each leaf of the tree.
     fn add<C: Flagged>(&self, leaves: &[u32], codes: &[C], sums: &mut [f64]) {
         let n_values = sums.len() / leaves.len().max(1);
         for (&leaf, sums) in leaves.iter().zip(sums.chunks_exact_mut(n_values)) {

@@ -267,8 +267,8 @@ impl Tree {
         self.n_leaves
     }
 
-    /// The weight of a node, times the power of two that makes that of the root about 1: so that products
-    /// with impurities do not overflow. Quotients of them are those of the weights themselves.
+    /// The weight of a node, times the power of two that makes the root's weight about 1, so that products
+    /// with impurities do not overflow. Quotients of scaled weights equal the quotients of the weights.
     fn scaled_weights(&self) -> impl Fn(usize) -> f64 + '_ {
         let weights = &self.nodes().weighted_n_node_samples;
         let scale = -exponent(weights[0]);

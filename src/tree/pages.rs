@@ -14,7 +14,7 @@ pub(super) const PAGE: usize = 16;
 #[repr(C, align(64))]
 pub(super) struct Page([f32; PAGE]);
 
-/// Some rows, each as many pages, which begin with its values.
+/// Some rows. All have equally many pages, which begin with the values of the row.
 #[derive(Debug, Default)]
 pub(super) struct Pages {
     /// The pages of all rows, and maybe more.
@@ -41,8 +41,8 @@ impl Pages {
         Self::pages_of(n_cells) * size_of::<Page>()
     }
 
-    /// Copies the rows of which the values begin at `starts`, rounded up. Features of few categories become
-    /// bits (`category_bits`). A row has room for `n_cells` cells.
+    /// Copies the rows whose values begin at `starts`, rounded up. Features of few categories become bits
+    /// (`category_bits`). A row has room for `n_cells` cells.
     pub fn copy(&mut self, cells: &CellRows<'_>, starts: &[usize], n_cells: usize, n_categories: &[u32]) -> Result<()> {
         let width = cells.width();
         self.per_row = Self::pages_of(n_cells);
@@ -188,8 +188,9 @@ fn rounded_up(value: f64) -> (f32, u32) {
 /// Places of double precision between two numbers of single precision.
 const PLACES: u32 = 1 << 29;
 
-/// How far a number is below one in single precision, of which the next one below is not above it: in places
-/// of double precision, of which [`PLACES`] lie between the two. Nothing where these are no normal numbers.
+/// How far `number` is below `upper`, the least number of single precision that is not below it: in places of
+/// double precision. [`PLACES`] of them lie between `upper` and the next lower number of single precision.
+/// `None` where these two are no normal numbers.
 pub(super) fn places_below(number: f64, upper: f32) -> Option<u32> {
     let lower = upper.next_down();
     if !(upper.is_normal() && lower.is_normal()) {

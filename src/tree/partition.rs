@@ -1,8 +1,8 @@
 //! Rows go down a tree of clusters as lists, which each cluster divides among its exits.
 //!
-//! The reads of one row do not wait for those of another, a cluster is loaded once for all rows of
-//! its list, and no branch depends on a value. Below a few rows a list is not divided further: its
-//! rows go on side by side, each with its own cluster.
+//! The reads of one row do not wait for the reads of another, a cluster is loaded once for all rows of its
+//! list, and no branch depends on a value. Below a few rows a list is not divided further: its rows go on
+//! side by side, each with its own cluster.
 //!
 //! This takes AVX-512 with VBMI2. Other processors have [`FlatTree`](super::flat::FlatTree).
 
@@ -50,7 +50,7 @@ struct ClusterRows {
 }
 
 impl RowDescent {
-    /// Sends all rows, at most [`MAX_ROWS`], through a tree with as many features. O(rows * depth).
+    /// Sends all rows, at most [`MAX_ROWS`], through a tree of the same number of features. O(rows * depth).
     /// Panics unless it [is possible](is_possible).
     pub fn run(&mut self, clusters: &Clusters, rows: &Pages) {
         assert!(is_possible(clusters.n_cells()) && rows.n_rows() <= MAX_ROWS, "clusters cannot be used");
@@ -141,8 +141,8 @@ mod avx512 {
                 }
             };
         }
-        // SAFETY: the features are supported. There is a page for each of the features of each row,
-        // there is room for the lists, and the exits are those of the clusters.
+        // SAFETY: the features are supported. There is a page for each of the features of each row, there is
+        // room for the lists, and the exits belong to the clusters.
         unsafe {
             match rows.per_row() {
                 1 => divide_with!(1),
@@ -237,7 +237,7 @@ mod avx512 {
         ///
         /// # Safety
         ///
-        /// There must be `PAGES` pages of the row, and as many of lows if there are any.
+        /// There must be `PAGES` pages of the row, and `PAGES` pages of lows if there are any.
         #[inline]
         #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi2,bmi1,popcnt")]
         unsafe fn exit<const PAGES: usize, const MISSING: bool, const ROUNDED: bool, const CATEGORIES: bool>(
@@ -289,9 +289,9 @@ mod avx512 {
     ///
     /// # Safety
     ///
-    /// The ids in pending lists must be those of rows of which there are leaves and pages. Each
-    /// side of the ids, and the exits, must have [`IDS`] items more than there are rows.
-    /// `following` must be the exits of the clusters.
+    /// The ids in pending lists must be ids of rows that have leaves and pages. Each side of the ids, and the
+    /// exits, must have [`IDS`] items more than there are rows. `following` must be the exits of the
+    /// clusters.
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi2,bmi1,popcnt")]
     unsafe fn divide<
         const PAGES: usize,
@@ -448,7 +448,7 @@ mod tests {
     use crate::tree::sets::CategorySet;
     use crate::tree::walk::SplitView;
 
-    /// Numbers of a few values, some of which single precision does not tell apart.
+    /// Numbers of a few values; single precision does not tell some of them apart.
     fn number(draws: Draws, at: u64) -> f64 {
         let value = draws.below(7, 3 * at) as f64 / 10.0 - 0.3;
         match draws.below(4, 3 * at + 1) {
@@ -475,8 +475,8 @@ mod tests {
         (0..).zip(of_sets).map(set).collect()
     }
 
-    /// A tree of some shape, of which the right or the left sides may be the heavier ones. The leaves
-    /// are numbered from `first_leaf` on.
+    /// A tree of some shape; its right or its left sides may be the heavier ones. The leaves are numbered
+    /// from `first_leaf` on.
     fn tree(
         n_splits: u64,
         n_features: u64,

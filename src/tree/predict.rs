@@ -32,7 +32,7 @@ use crate::tuning::tuned;
 const MIN_BLOCK: usize = 256;
 const MAX_BLOCK: usize = 4096;
 const BLOCKS_PER_THREAD: usize = 2;
-/// So many class shares a thread holds while it chooses labels: 16 MB. Only with more than 64
+/// The number of class shares that a thread holds while it chooses labels: 16 MB. Only with more than 64
 /// classes is a part of a block smaller than a block.
 const MEANS_AT_ONCE: usize = 1 << 21;
 tuned! {
@@ -151,8 +151,8 @@ pub(crate) struct RowBlocks<'x> {
 }
 
 impl<'x> RowBlocks<'x> {
-    /// The rows of `x`, which must have as many features as the training data. Some `n_reads` cells
-    /// are read of each.
+    /// The rows of `x`, which must have the features of the training data. About `n_reads` cells of each row
+    /// will be read.
     pub fn new(x: &'x dyn Matrix, n_features: usize, n_reads: usize, runtime: &Runtime<'_>) -> Result<Self> {
         let rows = x.rows()?;
         let n_samples = check_features(x.shape(), n_features)?;
@@ -295,9 +295,9 @@ fn block_means<W: Walk>(
     Ok(())
 }
 
-/// Calls `found` with the numbers of the leaves that some rows of a block reach in a tree, with the
-/// place of the first of them in `rows`, and with that of the tree. For each row, the trees come in
-/// their order.
+/// Calls `found(first, tree, leaves)` with the numbers of the leaves that some rows of a block reach in a
+/// tree. `first` is the place of the first of these rows in `rows`, and `tree` the place of the tree in
+/// `trees`. For each row, the trees come in their order.
 pub(crate) fn visit_leaves<W: Walk>(
     trees: &[&W],
     reader: &mut Reader<'_>,
@@ -348,7 +348,7 @@ pub(crate) fn visit_leaves<W: Walk>(
         }
         return Ok(());
     }
-    // Rows of a wide sparse matrix go through one tree side by side, as many as a word has bits.
+    // Rows of a wide sparse matrix go through one tree side by side, one for each bit of a word.
     if rows.len() >= SEVERAL
         && reader.has_groups()
         && let Some(ways) = forms(trees, reader.share_before(rows[0]), |tree| tree.ways(n_samples))

@@ -299,7 +299,7 @@ impl Column {
     }
 }
 
-/// The bytes of cells: those of the input, or so many that they are computed.
+/// The bytes of cells: read from the input, or computed from a seed, always so for more than 40 rows.
 struct Values {
     seed: Option<u64>,
 }
@@ -359,7 +359,8 @@ fn weights(
     reach: Reach,
     n: usize,
 ) -> Option<Vec<f64>> {
-    // Powers of huge weights, of which entropies are made, are not exact in the brute-force grower.
+    // Entropies are made of powers of weights, and powers of huge weights are not exact in the brute-force
+    // grower.
     let is_power = matches!(criterion, CriterionKind::Entropy | CriterionKind::Poisson);
     let kind = match reach {
         Reach::Integers => bytes.below(if is_power { 5 } else { 6 }),

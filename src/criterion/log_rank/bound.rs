@@ -21,7 +21,7 @@ use crate::criterion::weights::Moment;
 const BOUND_FROM: usize = 1024;
 /// The most blocks of event times.
 const MAX_BLOCKS: usize = 64;
-/// The first and the last of so many parts of a pass are bounded cut by cut.
+/// A pass is divided into this many parts; the first and the last part are bounded cut by cut.
 const EDGE: usize = 128;
 /// The weight on the smaller side grows by about this share in a stretch of cuts.
 const STRETCH: f64 = 0.125;
@@ -35,7 +35,7 @@ pub type Entry = (u32, u64);
 #[derive(Default)]
 pub(super) struct PassBound {
     blocks: Vec<Block>,
-    /// Places that agree but for so many low bits are in one block.
+    /// Places that differ in the lowest `shift` bits alone are in one block.
     shift: u32,
     /// By place: `B`, and the root of `C`, as real numbers.
     terms: Vec<[f64; 2]>,

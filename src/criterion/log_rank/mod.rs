@@ -2,14 +2,13 @@
 //! (Mantel, "Evaluation of survival data and two new rank order statistics", Cancer Chemotherapy
 //! Reports 50, 1966; Segal, "Regression trees for censored data", Biometrics 44, 1988, for trees).
 //!
-//! With the node's cumulative hazard up to the time `t_i` of a sample (Nelson-Aalen), `H(t_i)`, the
-//! events of a side above expectation are the weighted sum over its samples of `d_i - H(t_i)`, where
-//! `d_i` is 1 for an event (`LeBlanc` and Crowley, "Step-function covariate effects in the
-//! proportional-hazards model", Canadian Journal of Statistics 23, 1995).
-//! The hazards are rounded to fixed point once per node, so the sum is an integer. The numerator of a
-//! cut is the sum of one side less that of the other; whichever side is pushed, it is the same but for
-//! its sign. The statistic is its square, over four times its variance; see `variance` for the two
-//! forms of that.
+//! With the node's cumulative hazard up to the time `t_i` of a sample (Nelson-Aalen), `H(t_i)`, the events of
+//! a side above expectation are the weighted sum over its samples of `d_i - H(t_i)`, where `d_i` is 1 for an
+//! event (`LeBlanc` and Crowley, "Step-function covariate effects in the proportional-hazards model",
+//! Canadian Journal of Statistics 23, 1995). The hazards are rounded to fixed point once per node, so the sum
+//! is an integer. The numerator of a cut is the sum of one side less the sum of the other side; which side is
+//! pushed changes its sign alone. The statistic is its square, over four times its variance; `variance` has
+//! the two forms of the variance.
 //!
 //! Hazards belong to a node, so the statistics of a node are its samples in the order of their times
 //! (`order`), and a scan loads a node once (`line`). In large nodes, columns are given up if a bound
@@ -18,8 +17,8 @@
 //! shows.
 //!
 //! Statistics do not subtract, as impurities do: the split carries its own gain
-//! ([`Statistics::SPLITS_CARRY_GAIN`]). A cut of which nothing can be said, because no event comes
-//! while both sides are at risk, is forbidden.
+//! ([`Statistics::SPLITS_CARRY_GAIN`]). A cut without an event while both sides are at risk has no statistic,
+//! and is forbidden.
 //!
 //! Bits: a weight is below 2^52 and a hazard below 2^62, so numerators are below 2^116 and variances
 //! below 2^126, or a product of two numbers below 2^116. Two squared numerators times variances fit in
@@ -146,7 +145,7 @@ impl<'a, V: Variance> LogRank<'a, V> {
         moments.map(|moment| moment.hazard() * n_later(moment.time)).sum()
     }
 
-    /// The events of the pushed side above expectation, less those of the other side.
+    /// The events of the pushed side above expectation, less the events of the other side above expectation.
     #[inline]
     fn numerator(scan: &LogRankScan<V>, pushed: LogRankPushed) -> i128 {
         let excess = |events: u64, expected: i128| i128::from(events) * ONE - expected;
@@ -326,9 +325,9 @@ impl<V: Variance> Statistics for LogRank<'_, V> {
     }
 }
 
-/// One order, by the mean martingale residual. The hazard in it is that of all samples of the target
-/// that was encoded, not that of the node: an order of categories is made of numbers that samples have
-/// whichever node they are in. The best cut of the order need not be the best subset.
+/// One order, by the mean martingale residual. Its hazard is the hazard of all encoded samples, not of the
+/// node's: an order of categories needs numbers that a sample has in every node. The best cut of the order
+/// need not be the best subset.
 impl<V: Variance> Ordered for LogRank<'_, V> {
     fn order(&self, _order: usize) -> impl Fn(u32) -> u64 {
         |sample| above_zero(self.survival.residuals[sample as usize])

@@ -1,17 +1,16 @@
 //! What the square of the log-rank numerator is divided by.
 //!
-//! **Exact.** The variance of the numerator is the sum over event times `j` of
-//! `v_j (L_j / Y_j) (R_j / Y_j)`, where `L_j` and `R_j` are the weights at risk on either side. With
-//! `C(t)`, the sum of `v_j / Y_j^2` up to `t`, it is the sum over all pairs of a sample `k` on the left
-//! and a sample `l` on the right of `w_k w_l C(min(t_k, t_l))`: both are at risk at the event times up
-//! to the earlier of their times. `C` is rounded once to fixed point, so this is a sum of integers that
-//! are not negative, the same whichever side is pushed. A pushed sample `i` adds
-//! `w_i (B_i - w_i C(t_i) - 2 A_i)` to it: `B_i` is the sum of `w_k C(min(t_i, t_k))` over the node, and
-//! `A_i` the sum over the samples pushed before. `A_i` comes from two sums over the pushed samples
-//! before `t_i`: their weight, and their weighted `C`. A binary tree over event times has the sums of the
-//! left half below each of its nodes, as that of Fenwick has ("A new data structure for cumulative
-//! frequency tables", Software: Practice and Experience 24, 1994). But here a push takes as many steps
-//! for every time, and no branch: branches on times would be mispredicted.
+//! **Exact.** The variance of the numerator is the sum over event times `j` of `v_j (L_j / Y_j) (R_j / Y_j)`,
+//! where `L_j` and `R_j` are the weights at risk on either side. With `C(t)`, the sum of `v_j / Y_j^2` up to
+//! `t`, it is the sum over all pairs of a sample `k` on the left and a sample `l` on the right of `w_k w_l
+//! C(min(t_k, t_l))`: both are at risk at the event times up to the earlier of their times. `C` is rounded
+//! once to fixed point, so this is a sum of integers that are not negative, the same whichever side is
+//! pushed. A pushed sample `i` adds `w_i (B_i - w_i C(t_i) - 2 A_i)` to it: `B_i` is the sum of `w_k
+//! C(min(t_i, t_k))` over the node, and `A_i` the sum over the samples pushed before. `A_i` comes from two
+//! sums over the pushed samples before `t_i`: their weight, and their weighted `C`. A binary tree over event
+//! times has the sums of the left half below each of its nodes, as Fenwick's tree has ("A new data structure
+//! for cumulative frequency tables", Software: Practice and Experience 24, 1994). But here a push takes as
+//! many steps for every time, and no branch: branches on times would be mispredicted.
 //!
 //! **Fast.** The first form of the test (Peto and Peto, "Asymptotically efficient rank invariant test
 //! procedures", JRSS A 135, 1972), which `LeBlanc` and Crowley use for cuts (1995, see the parent module),
@@ -145,7 +144,7 @@ impl<S: Moment> Variance for Pairs<S> {
             earlier = earlier.plus(left.masked(is_right));
             *left = left.plus(PushedSums { weight, sum: weighted }.masked(!is_right));
         }
-        // Samples of the same place have the same `C`, so they may be among those of later places.
+        // Samples of one place have one `C`, so they may count among the samples of later places.
         let with_pushed = earlier.sum + times(self.weight - earlier.weight, own);
         self.weight += weight;
         self.pushed.push(place);

@@ -1,8 +1,8 @@
 //! Packed forms of the classes of one or several outputs. `entropy` has the scores and bounds of
 //! histograms by entropy.
 //!
-//! The classes of all outputs are counted side by side, as if they were those of one output of which
-//! each row has several: sums of squares add up over classes and outputs alike.
+//! The classes of all outputs are counted side by side, as if there were one output and each row had several
+//! classes of it: sums of squares add up over classes and outputs alike.
 
 use std::cmp::Ordering;
 use std::sync::OnceLock;
@@ -57,7 +57,7 @@ const ENDS: usize = MAX_BINS + 1;
 #[derive(Default)]
 pub struct ClassRows {
     /// For each row, its [class and weight](packed_row): all rows with their classes of the first output,
-    /// then all rows with those of the second, and so on.
+    /// then all rows with their classes of the second, and so on.
     rows: Vec<u64>,
     /// The rows of each class as bits, made when they are first needed.
     masks: OnceLock<ClassMasks>,
@@ -274,8 +274,8 @@ impl<W: SampleWeights, M: Measure> Packed<ClassCriterion<'_, W, M>> for PackedCl
 }
 
 vectorized! {
-    /// Adds to the counts in `below`: to those of each column in its lane, or for one column, in all
-    /// lanes together.
+    /// Adds to the counts in `below`: each column counts in its lane, and a single column counts in all lanes
+    /// together.
     fn counts_below<B: BinCount, const N: usize>(rows: &[u64], ranks: &[[u32; N]], ends: &[u32; N], below: &mut [[B; LANES]]) {
         if N == 1 {
             // Rows are counted in turn in all lanes, as additions to one number would wait for each
@@ -340,9 +340,9 @@ vectorized! {
 }
 
 vectorized! {
-    /// With classes as unit vectors, of which a row is the sum of one for each output, the gain of a
-    /// split is the squared excess of a side over the node's shares, times the node's weight, over
-    /// the product of the weights of both sides.
+    /// Let a class be a unit vector, and a row the sum of one such vector for each output. Then the gain of a
+    /// split is the squared excess of a side over the node's shares, times the node's weight, over the
+    /// product of the weights of both sides.
     #[allow(clippy::too_many_arguments, reason = "arrays over bins")]
     fn inner_bounds(
         weights: &[f64],

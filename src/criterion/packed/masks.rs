@@ -14,7 +14,7 @@ const ROWS: usize = u64::BITS as usize;
 /// For each class, which rows of a node are of the class.
 pub struct ClassMasks {
     n_classes: usize,
-    /// The bits of the first 64 rows, a word for each class; then those of the next 64 rows, and so on.
+    /// The bits of the first 64 rows, a word for each class; then the bits of the next 64 rows, and so on.
     words: Vec<u64>,
 }
 

@@ -142,8 +142,7 @@ pub trait Packed<C: Statistics + ?Sized>: Send {
     /// [`bounds`](Self::bounds) may be asked for only `with_bounds`. O(rows + bins).
     fn count(&mut self, node: &C::Totals, rows: &Self::Rows, bins: &[u8], n_bins: usize, with_bounds: bool);
 
-    /// Moves the last bin of the histogram, that of missing values, in front of all others.
-    /// O(bins).
+    /// Moves the last bin, which holds the missing values, in front of all others. O(bins).
     fn rotate(&mut self, node: &C::Totals);
 
     /// Whether a bin has rows, as it was counted.
@@ -294,7 +293,7 @@ mod tests {
                         let alone: Vec<[u32; 1]> = ranks.iter().map(|&rank| [rank]).collect();
                         packed.add_below(level, &rows, &alone, &[end]);
                         check(0, &packed);
-                        // Several columns, of which the second has the ranks of the node.
+                        // Several columns; the second has the ranks of the node.
                         let beside: Vec<[u32; LANES]> = ranks.iter().map(|&rank| [7, rank, 0, 9, 9, 9, 9, 9]).collect();
                         packed.add_below(level, &rows, &beside, &[9, end, 1, 5, 9, 0, 10, 11]);
                         check(1, &packed);
@@ -335,7 +334,7 @@ mod tests {
             let n = numbers.len();
             // Below a random rank, classes follow the ranks, so that some bins have one class only.
             let class = |i: usize| if ranks[i] < pure { ranks[i] / 300 } else { numbers[i].unsigned_abs() } % n_classes;
-            // The classes of other outputs are those of other rows.
+            // Other outputs take their classes from other rows.
             let of_output = |at: usize| class((at / n_outputs + 7 * (at % n_outputs)) % n);
             let classes: Vec<u32> = (0..n * n_outputs).map(of_output).collect();
             let values: Vec<f64> = numbers.iter().map(|&v| f64::from(v / step) + 0.1).collect();

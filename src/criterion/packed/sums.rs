@@ -336,10 +336,10 @@ vectorized! {
 }
 
 vectorized! {
-    /// Adds an output's squared excesses, in the unit of bounds, of all rows before each bin and up to
-    /// its end, and of twice the rows up to its middle. After the last output, sets `bounds`. A score
-    /// of squares is the gain over the node's weight. How a gain of squares bounds that of logarithms:
-    /// see [`Whole::bound_unit`].
+    /// Adds an output's squared excesses, in the unit of bounds, of all rows before each bin and up to its
+    /// end, and of twice the rows up to its middle. After the last output, sets `bounds`. A score of squares
+    /// is the gain over the node's weight. [`Whole::bound_unit`] tells how a gain of squares bounds a gain of
+    /// logarithms.
     fn inner_bounds<const LOSS: usize, const PART: usize>(
         weights: &[f64],
         excesses: &[f64],

@@ -2,11 +2,10 @@
 //! Atkinson, "An introduction to recursive partitioning using the RPART routines", section 8, and
 //! scikit-learn minimise it too).
 //!
-//! Targets are integers `q`, multiples of a power of two: of the one that squared error takes, if
-//! that is fine enough for it to need no other and no centre, else of one that leaves `COUNT_BITS`
-//! bits. A target above 0 never becomes 0. Let `s = sum w q` be the sum of a side and `w` its
-//! weight, `S` and `W` those of the node, and `L` the fixed-point logarithm of `num::log2`. The
-//! deviance falls by
+//! Targets are integers `q`, multiples of a power of two: of the power that squared error takes, if squared
+//! error needs no finer one and no centre, else of one that leaves `COUNT_BITS` bits. A target above 0 never
+//! becomes 0. Let `s = sum w q` be the sum of a side and `w` its weight, `S` and `W` the node's sum and
+//! weight, and `L` the fixed-point logarithm of `num::log2`. The deviance falls by
 //!
 //! > `sum over sides of s (L(s) - L(w) - m)` with `m = L(S) - L(W)`,
 //!
@@ -68,8 +67,7 @@ fn narrow_bits(counts: &[i64], weights: &Weights, n_outputs: usize) -> Option<Bo
     (0..n_outputs).map(of_output).collect()
 }
 
-/// A sum of fixed-point targets, rounded. Conversions of 62 bits with a sign are quicker than those
-/// of 64 bits.
+/// A sum of fixed-point targets, rounded. Converting 62 bits with a sign is quicker than converting 64 bits.
 #[inline]
 fn rough(sum: i128) -> f64 {
     const HALF: i128 = 1 << 62;
@@ -96,8 +94,8 @@ pub struct Poisson<'a> {
     log2: Log2,
 }
 
-/// The fixed-point targets of squared error as `origin + (q << shift)`, where `q` are those of
-/// Poisson deviance without the low bits that are 0 in all of them.
+/// The fixed-point targets of squared error, written as `origin + (q << shift)`. The `q` are the fixed-point
+/// targets of Poisson deviance, shifted right past the low bits that are 0 in all of them.
 #[derive(Debug, Clone, Copy)]
 struct TargetLine {
     origin: i64,
@@ -105,7 +103,8 @@ struct TargetLine {
 }
 
 impl TargetLine {
-    /// The line through all targets of an output of positive weight. `shift` is that of `q`.
+    /// The line through all targets of an output of positive weight. `q` are the `counts` without their
+    /// `shift` lowest bits.
     fn through(
         numbers: &Numbers,
         weights: &Weights,
@@ -260,7 +259,7 @@ impl<'a> Poisson<'a> {
                 sums += sum * factor;
             }
         }
-        // The errors of both logarithms, and those of all roundings, which are far smaller.
+        // The errors of both logarithms, and the errors of all roundings, which are far smaller.
         score + 2.0 * ROUGH_ERROR * sums >= least * ULP
     }
 
@@ -391,15 +390,14 @@ impl Statistics for Poisson<'_> {
         score
     }
 
-    /// First bounds the score without logarithms. Let `D = s W - w S` be the excess of a side and
-    /// `u = D / w S` that of its mean, relative to the mean of the node. With
-    /// `(1 + u) ln (1 + u) <= u + u^2 / 2` for `u >= 0`, and with `|u|^3 / 2` more for `u < 0`, an
-    /// output's part of the score is at most
+    /// First bounds the score without logarithms. Let `D = s W - w S` be the excess of a side and `u = D / w
+    /// S` the excess of its mean, relative to the mean of the node. With `(1 + u) ln (1 + u) <= u + u^2 / 2`
+    /// for `u >= 0`, and with `|u|^3 / 2` more for `u < 0`, an output's part of the score is at most
     ///
     /// > `D^2 / (S w v) * (1 + |D| w / (W S v)) / (2 ln 2)`
     ///
-    /// where `v` is the weight of the side whose mean is below that of the node, and `w` that of
-    /// the other. Where this does not decide, estimates the logarithms.
+    /// where `v` is the weight of the side whose mean is below the node's mean, and `w` the weight of the
+    /// other side. Where this does not decide, estimates the logarithms.
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "a call in the loop of a scan takes a tenth of its time")]
     fn may_score(&self, node: &Self::Totals, others: &Self::Scan, pushed: Self::Pushed, least: f64) -> bool {
@@ -423,10 +421,10 @@ impl Statistics for Poisson<'_> {
             && self.may_exceed(node, others, pushed, least)
     }
 
-    /// Each term of the score has a relative error of some units of 2^-53. With `x` the mean of a
-    /// side over that of the node, a term is below 0 by at most `S max(-x log2 x) < 0.54 S`, and
-    /// only one of the two terms of an output is. So the absolute values of the terms add up to the
-    /// score and little more than `S`.
+    /// Each term of the score has a relative error of some units of 2^-53. With `x` the mean of a side over
+    /// the mean of the node, a term is below 0 by at most `S max(-x log2 x) < 0.54 S`, and only one of the
+    /// two terms of an output is. So the absolute values of the terms add up to the score and little more
+    /// than `S`.
     fn tolerance(&self, node: &Self::Totals, score: f64) -> f64 {
         let sum = |(output, factor): (&OutputSums, &f64)| output.sum.unsigned_to_f64() * factor;
         let sums: f64 = node.outputs.iter().zip(&self.factors).map(sum).sum();

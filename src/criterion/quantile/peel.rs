@@ -1,4 +1,4 @@
-//! The loss of what is left of a set of samples, while samples are removed one by one in any order.
+//! The loss of the remaining samples of a set, while samples are removed one by one in any order.
 //!
 //! The samples are a list in the order of their targets, with a pointer to a quantile of those that
 //! are left. "Faster Regression Tree", section "L1 loss reduction", has the idea: the loss changes

@@ -27,9 +27,8 @@ use super::sum::{WeightedSum, around};
 use crate::criterion::weights::Moment;
 use crate::params::QuantileLevel;
 
-/// A pass has few samples if the node has more than this many times as many. Then the pass sorts
-/// its samples instead of counting them by place, and repairs the node's list instead of making it
-/// anew.
+/// A pass has few samples if the node has more than `FEW` times their number. Then the pass sorts its samples
+/// instead of counting them by place, and repairs the node's list instead of making it anew.
 const FEW: usize = 16;
 
 /// Passes with fewer samples are not bounded first.
@@ -302,9 +301,8 @@ fn start_of<S: Moment>(line: &Line, level: QuantileLevel) -> ListStart<S> {
     if level == QuantileLevel::HALF { ListStart::of(line, HalfLevel) } else { ListStart::of(line, level) }
 }
 
-/// Computes the losses of what is left of the node's samples, and of what is left of the pass's own
-/// samples. Each pair has the node's part first, then the pass's own. `start` and `loss` are the
-/// node's.
+/// Computes the losses of the node's remaining samples, and of the pass's own remaining samples. Each pair
+/// has the node's part first, then the pass's own. `start` and `loss` are the node's.
 fn peel<R: Ring, S: Moment>(
     criterion: &Quantile<'_, S>,
     (line, own): (&Line, &Line),

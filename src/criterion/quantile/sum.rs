@@ -28,7 +28,7 @@ impl<S: Moment> WeightedSum<S> {
         Self { weight: self.weight + other.weight, sum: self.sum + other.sum }
     }
 
-    /// The sums over the samples that are not in `other`, all of which are in this part.
+    /// Subtracts `other`, whose samples must all be in this part: the sums over the remaining samples.
     pub(super) fn minus(self, other: Self) -> Self {
         Self { weight: self.weight - other.weight, sum: self.sum - other.sum }
     }

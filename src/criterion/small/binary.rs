@@ -15,7 +15,7 @@ pub struct BinaryRows {
     /// By place: the weight of the row, and the same if it is of the second class, else 0.
     weights: ByRow<u16>,
     seconds: ByRow<u16>,
-    /// The node's weight, and that of the second class.
+    /// The node's weight, and the weight of its second class.
     node: BinaryTotals,
 }
 

@@ -1,4 +1,4 @@
-//! Rows that have one of several classes in each output, in lanes: those of each class are added up apart.
+//! Rows that have one of several classes in each output, in lanes: the rows of each class are added up apart.
 //!
 //! Weights are doubles, and their sums exact. Scores are rounded.
 

@@ -1,8 +1,8 @@
 //! Gini impurity of the classes of one output in small subtrees; see `criterion::gini`.
 //!
-//! The classes of the subtree's rows are numbered among themselves. The rows of the subtree, and so
-//! those of each node, are in the order of their classes: so they are searched class by class, and the sums
-//! of one class at all cuts stay in registers.
+//! The classes of the subtree's rows are numbered among themselves. The rows of the subtree, and so the rows
+//! of each node, are in the order of their classes. So they are searched class by class, and the sums of one
+//! class at all cuts stay in registers.
 
 use std::cmp::Ordering;
 
@@ -57,8 +57,8 @@ struct OrderedSum {
 }
 
 impl SmallClasses {
-    /// The sums of some cuts. `lefts(ranks, weights, all)` tells the weights of the rows of one class that go
-    /// left, of which all weigh `all`.
+    /// The sums of some cuts. `lefts(ranks, weights, all)` returns, for each cut, the weight of the rows of
+    /// one class that go left; all rows of this class weigh `all`.
     #[inline]
     fn sums<const N: usize>(&self, ranks: &[u32], lefts: impl Fn(&[u32], &[i32], i32) -> [i32; N]) -> [OrderedSum; N] {
         let mut sums = [(0, 0, 0); N];

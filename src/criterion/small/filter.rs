@@ -52,9 +52,9 @@ pub trait Rough: Statistics {
     fn write_row_value(&self, sample: u32, value: &mut [f64]);
 }
 
-/// Sets lanes whose scores are squares of an excess over the product of the weights of both sides. `excess`
-/// tells that of a sample of a weight, in the unit of the criterion's scores, with an error of at most 2^-50
-/// of it and of the weight. Returns how far the roots of scores may be off.
+/// Sets lanes whose scores are squares of an excess over the product of the weights of both sides.
+/// `excess(sample, weight)` is the excess of a sample in the unit of the criterion's scores, with an error of
+/// at most 2^-50 of itself and of the weight. Returns how far the roots of scores may be off.
 pub fn set_pairs(
     samples: &[u32],
     row_weights: &[u64],

@@ -23,7 +23,7 @@ impl LaneInteger for f64 {
     const NOTHING: Self = -0.0;
 }
 
-/// The components of a row, the first of which is above 0, and the scores of their sums.
+/// The components of a row, and the scores of their sums. The first component is above 0.
 pub trait SumFormat: Sync + 'static {
     /// A component.
     type Lane: LaneInteger;

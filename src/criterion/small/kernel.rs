@@ -274,7 +274,7 @@ impl<C: Statistics, R: CriterionRows<C>> SmallRows<C> for SmallKernel<R> {
         if ranks.len() > FEW_ROWS {
             return self.lanes.score_cuts::<BY_RANK, LANES>(level, ranks, lasts, scores);
         }
-        // Most nodes have few rows, whose cuts need half as many divisions.
+        // Most nodes have few rows; their cuts need half of the divisions.
         let (scores, others) = scores.split_at_mut(FEW_ROWS);
         others.fill(f64::NEG_INFINITY);
         self.lanes.score_cuts::<BY_RANK, FEW_ROWS>(level, ranks, &lasts[..FEW_ROWS], scores)

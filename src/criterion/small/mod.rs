@@ -2,9 +2,9 @@
 //!
 //! Most nodes of a tree have few rows, and there the time of a split goes into what does not depend on the
 //! rows: wide integers, buffers, proofs. In a small subtree whose rows weigh at most [`MAX_WEIGHT`] all
-//! statistics are narrow integers in a few arrays. Those of any weights are doubles, with a bound of their
-//! error. The rows of the subtree are loaded once; a node is a list of *places*, the positions of its rows
-//! among them.
+//! statistics are narrow integers in a few arrays. With any other weights they are doubles, with a bound of
+//! their error. The rows of the subtree are loaded once; a node is a list of *places*, the positions of its
+//! rows among them.
 //!
 //! No column is sorted. For each rank of the column in the node, the rows of at most that rank are
 //! added up: n steps for n rows, each for [`LANES`] ranks side by side in vector registers. So all
@@ -148,11 +148,10 @@ pub trait SmallRows<C: Statistics + ?Sized>: Send + Sized {
         f64::INFINITY
     }
 
-    /// Scores the cuts of a column. Cut number `i` sends rows of at most the rank `lasts[i]` left,
-    /// where `lasts[i]` is at least the least rank of the node. Sets `scores[i]` to its score, or
-    /// to minus infinity if all rows go left. Returns the highest score. `ranks` are those of the
-    /// node's rows. Scores may be rounded, and have a unit of their own: see
-    /// [`least_close`](Self::least_close). O(rows * cuts).
+    /// Scores the cuts of a column. Cut number `i` sends rows of at most the rank `lasts[i]` left, where
+    /// `lasts[i]` is at least the least rank of the node. Sets `scores[i]` to its score, or to minus infinity
+    /// if all rows go left. Returns the highest score. `ranks` has the rank of each row of the node. Scores
+    /// may be rounded, and have a unit of their own: see [`least_close`](Self::least_close). O(rows * cuts).
     fn score_cuts(
         &mut self,
         criterion: &C,
@@ -162,9 +161,9 @@ pub trait SmallRows<C: Statistics + ?Sized>: Send + Sized {
         scores: &mut [[f64; LANES]],
     ) -> f64;
 
-    /// Scores the cuts of the column that was [scored](Self::score_cuts) last again. `lasts` are the same as
-    /// before, and so are `ranks`, but for rows on the right of all cuts that now have rank 0, as no other
-    /// row has. O(rows + cuts), or O(rows * cuts).
+    /// Scores the cuts of the column that was [scored](Self::score_cuts) last again. `lasts` and `ranks` are
+    /// unchanged, but that some rows on the right of all cuts now have rank 0, which no other row has. O(rows
+    /// + cuts), or O(rows * cuts).
     fn score_again(
         &mut self,
         criterion: &C,
@@ -190,9 +189,9 @@ pub trait SmallRows<C: Statistics + ?Sized>: Send + Sized {
         false
     }
 
-    /// Scores subsets of the units of a column of categories: cut number `i` sends the rows left
-    /// whose unit, a bit, is one of `lefts[i]`. `units` are those of the node's rows. Sets the scores
-    /// and returns the highest one as [`score_cuts`](Self::score_cuts) does. O(rows).
+    /// Scores subsets of the units of a column of categories: cut number `i` sends the rows left whose unit,
+    /// a bit, is one of `lefts[i]`. `units` has the unit of each row of the node. Sets the scores and returns
+    /// the highest one as [`score_cuts`](Self::score_cuts) does. O(rows).
     fn score_subsets(
         &mut self,
         criterion: &C,
@@ -207,11 +206,10 @@ pub trait SmallRows<C: Statistics + ?Sized>: Send + Sized {
         false
     }
 
-    /// As [`score_cuts`](Self::score_cuts), for [`COLUMNS`] columns of a node of at most
-    /// [`FEW_ROWS`]. `ranks` are those of the node's rows in each column. Each column is cut after
-    /// the ranks of all rows, and `scores` are those of the cuts after the ranks of each row.
-    /// Returns the highest score of each column: minus infinity if the column does not vary.
-    /// O(rows^2).
+    /// As [`score_cuts`](Self::score_cuts), for [`COLUMNS`] columns of a node of at most [`FEW_ROWS`].
+    /// `ranks` has the ranks of the node's rows in each column. Each column is cut after the rank of each
+    /// row, and `scores` has the scores of these cuts. Returns the highest score of each column: minus
+    /// infinity if the column does not vary. O(rows^2).
     fn score_columns(
         &mut self,
         _criterion: &C,
@@ -240,7 +238,7 @@ pub trait SmallRows<C: Statistics + ?Sized>: Send + Sized {
     }
 
     /// Cut number `i` of the column that was scored last, which sends rows of at most the rank `last` left.
-    /// `ranks` are those of the node's rows in the column. O(rows).
+    /// `ranks` has the ranks of the node's rows in the column. O(rows).
     fn scored_cut(&self, criterion: &C, i: usize, ranks: &[u32], last: u32) -> SmallCut;
 
     /// The cut that sends rows of a rank below `end` left. There must be rows on both sides. O(rows).
@@ -255,9 +253,9 @@ pub trait SmallRows<C: Statistics + ?Sized>: Send + Sized {
     /// The exact order of two of these cuts. O(rows).
     fn compare_below(&self, criterion: &C, a: (&[u32], u32), b: (&[u32], u32)) -> Ordering;
 
-    /// The cuts of a column with rows of the rank `missing`, above all others: those of a rank below
-    /// `end` on the left; all rows but the missing ones; those below `end` and the missing ones. There must
-    /// be rows on both sides. O(rows).
+    /// Three cuts of a column in which some rows have the rank `missing`, above all others. On the left are
+    /// the rows of a rank below `end`; all rows but the missing ones; the rows below `end` and the missing
+    /// ones. There must be rows on both sides. O(rows).
     fn cuts_with_missing(&self, criterion: &C, ranks: &[u32], end: u32, missing: u32) -> [SmallCut; 3];
 
     /// The cut that sends the rows of the units of a subset left, which are bits. O(rows).
@@ -266,7 +264,7 @@ pub trait SmallRows<C: Statistics + ?Sized>: Send + Sized {
     /// The exact order of two of these cuts. O(rows).
     fn compare_subsets(&self, criterion: &C, units: &[u32], a: u32, b: u32) -> Ordering;
 
-    /// The order of the mean of a subset and that of the node. Only for criteria with one
+    /// Compares the mean of a subset with the mean of the node. Only for criteria with one
     /// [order](super::Ordered) by means.
     fn compare_subset_mean(&self, _criterion: &C, _units: &[u32], _subset: u32) -> Ordering {
         unreachable!("the criterion has several orders")
@@ -282,11 +280,10 @@ pub trait SmallRows<C: Statistics + ?Sized>: Send + Sized {
         f64::INFINITY
     }
 
-    /// Sorts the units that were [added up](Self::add_units) last, which ascend at first, in one of the
-    /// orders of [`Ordered`](super::Ordered) that are to be tried. `i` counts these orders. Returns false if
-    /// there is no such order. If all cuts are legal, orders whose cuts are no better than those of the
-    /// orders before are left out. Units with equal means ascend. O(units log(units)), or for the first
-    /// principal component O(units * classes) more.
+    /// Sorts the units that were [added up](Self::add_units) last, which ascend at first, in the `i`-th order
+    /// of [`Ordered`](super::Ordered) to be tried. Returns false if there is no such order. If all cuts are
+    /// legal, orders whose cuts are no better than those of the orders before are left out. Units with equal
+    /// means ascend. O(units log(units)), or for the first principal component O(units * classes) more.
     fn sort_units(&mut self, i: usize, all_legal: bool, units: &mut [u8]) -> bool;
 }
 
@@ -313,7 +310,7 @@ pub(crate) fn goes_left<const BY: usize>(row: u32, left: u32) -> bool {
     if BY == BY_UNIT { row & left != 0 } else { row <= left }
 }
 
-/// The least score that must be compared exactly with this one, if scores are those of [`SmallCut`].
+/// The least score that must be compared exactly with this one, if both are scores of [`SmallCut`].
 pub fn least_close(score: f64) -> f64 {
     score * (1.0 - MARGIN)
 }

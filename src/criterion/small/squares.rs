@@ -22,7 +22,7 @@ const MAX_PRODUCT: u64 = 1 << 61;
 
 /// The rows of a small subtree.
 pub struct SquareRows {
-    /// By place: the weight of the row, and its number less that of the first row.
+    /// By place: the weight of the row, and its number less the number of the first row.
     weights: ByRow<i32>,
     numbers: ByRow<i64>,
     origin: i64,

@@ -6,10 +6,9 @@
 //! left, which is exact. The score is the square of that sum over `w (W - w)`, `w` being the weight
 //! on the left. The squares of several outputs are added up, in the scale of the finest output.
 //!
-//! For Poisson deviance, the excess of a row is `w q`. The score is that of the criterion, in
-//! floating point, and twice the sum of the node more: so scores are far above 0, and
-//! [`MARGIN`](super::MARGIN) covers their rounding. The exact numerator is the criterion's integer,
-//! raised above 0.
+//! For Poisson deviance, the excess of a row is `w q`. The score is the criterion's score in floating point
+//! plus twice the sum of the node, so scores are far above 0, and [`MARGIN`](super::MARGIN) covers their
+//! rounding. The exact numerator is the criterion's integer, raised above 0.
 
 use std::cmp::Ordering;
 
@@ -301,7 +300,7 @@ impl<C: OverSums> SmallRows<C> for SmallSums {
     ) -> f64 {
         let Self { row_weights, weight, least, lefts, outputs, .. } = self;
         let whole = [*weight as i32, *least];
-        // Most nodes have few rows, which need half as many divisions.
+        // Most nodes have few rows; few rows need half of the divisions.
         let score = match (C::LOSS, ranks.len() <= FEW_ROWS) {
             (LOGS, true) => score_cuts::<BY_RANK_OF_FEW, LOGS>,
             (LOGS, false) => score_cuts::<BY_RANK, LOGS>,

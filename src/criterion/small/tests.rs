@@ -19,7 +19,7 @@ fn assert_same(cut: &SmallCut, expected: &SmallCut) {
     assert_eq!((cut.weight, cut.score.to_bits()), (expected.weight, expected.score.to_bits()));
 }
 
-/// The cuts with missing values are those of ranks that put them last or first.
+/// The cuts with missing values equal the cuts of ranks that put these rows last or first.
 fn check_with_missing<C: Criterion>(criterion: &C, rows: &C::Small, ranks: &[u32], end: u32, missing: u32) {
     let first: Vec<u32> = ranks.iter().map(|&rank| if rank == missing { 0 } else { rank + 1 }).collect();
     let expected = [

@@ -117,7 +117,7 @@ impl<W: SampleWeights> Bounded for SquaredError<'_, W> {
         outputs.map(|((&q, output), factor)| (((q - output.mean) as f64 - output.fraction) * factor).powi(2)).sum()
     }
 
-    /// The radius is that of the targets of all samples, in the node or not.
+    /// The radius covers the targets of all samples, in the node or not.
     fn ceiling(&self, node: &Self::Totals) -> Ceiling<f64> {
         let (mut shift, mut radius) = (0.0, 0.0);
         for ((output, span), factor) in node.outputs.iter().zip(&self.spans).zip(&self.factors) {

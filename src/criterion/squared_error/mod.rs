@@ -1,13 +1,13 @@
-//! Squared error: the variance around the mean (Breiman et al., "Classification and Regression
-//! Trees", 1984, section 8.3; the O(1) update is that of "Climbing trees 2" and "Faster Regression
-//! Tree", section "L2 loss reduction").
+//! Squared error: the variance around the mean (Breiman et al., "Classification and Regression Trees", 1984,
+//! section 8.3; the O(1) update is from "Climbing trees 2" and "Faster Regression Tree", section "L2 loss
+//! reduction").
 //!
-//! Let `q` be the fixed-point targets, `w` the weight of the pushed samples and `s = sum w q` their
-//! weighted sum, and `W` and `S` those of the node. The excess `D = s - w S / W` is the weight `w`
-//! times the distance between the mean of the pushed samples and the node's mean. The variance
-//! falls by a constant times `D^2 / (w (W - w))`, which is the score. To lose nothing by
-//! cancellation, the node's sum is split in integers, `S = mean W + rest` with `0 <= rest < W`.
-//! Then `D = (s - w mean) - w rest / W`, where the first term is exact and the second is below `w`.
+//! Let `q` be the fixed-point targets, `w` the weight of the pushed samples and `s = sum w q` their weighted
+//! sum, and `W` and `S` the node's weight and sum. The excess `D = s - w S / W` is the weight `w` times the
+//! distance between the mean of the pushed samples and the node's mean. The variance falls by a constant
+//! times `D^2 / (w (W - w))`, which is the score. To lose nothing by cancellation, the node's sum is split in
+//! integers, `S = mean W + rest` with `0 <= rest < W`. Then `D = (s - w mean) - w rest / W`, where the first
+//! term is exact and the second is below `w`.
 //!
 //! The exact score is the integer `(W D)^2` over the integer `w (W - w)`. Bits, at worst:
 //! `W < 2^52` and `|q| < 2^60`, so `|W D| <= 2 W^2 max |q| < 2^165`. That is squared, shifted by

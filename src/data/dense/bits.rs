@@ -64,8 +64,8 @@ pub fn all_and_any(words: impl Iterator<Item = u64>) -> [u64; 2] {
 }
 
 vectorized! {
-    /// Sets the bits of a word in all rows. The cuts are those of the bits, each as the ranks of a column
-    /// and the rank before the cut.
+    /// Sets the bits of a word in all rows. Each bit has its cut: the ranks of a column, and the rank before
+    /// the cut.
     fn write_words(words: &mut [u64], cuts: &[Option<(&[u8], u8)>]) {
         for (words, start) in words.chunks_mut(BLOCK).zip((0..).step_by(BLOCK)) {
             // Eight bits at a time, which are bytes of vector registers.

@@ -118,8 +118,8 @@ pub(super) fn most_codes(n_rows: usize) -> usize {
 
 impl<V: SortKey> DistinctCells for Dictionary<V> {
     fn ranks<R: Copy>(&self, first_rank: u32, missing_rank: u32, narrow: impl Fn(u32) -> R) -> Box<[R]> {
-        // Integers are often the categories or the small counts of a table, of which all between the lowest
-        // and the highest one occur: then codes are the ranks, too. Ranks begin at 0 if no value is missing.
+        // Integers are often categories or small counts. If all values between the lowest and the highest one
+        // occur, codes are the ranks, too. Ranks begin at 0 if no value is missing.
         let are_places = self.places.iter().zip(0..).all(|(&place, code)| place == code);
         if are_places && first_rank == 0 {
             return self.codes.iter().map(|&code| narrow(code.into())).collect();

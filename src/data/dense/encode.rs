@@ -86,7 +86,7 @@ pub(in crate::data) fn encode(x: &dyn Tiles, encoding: &Encoding<'_>, runtime: &
     memory::check("the encoded columns of X", least)?;
     // Categories are ranks.
     let ordinals = if encoding.n_categories.is_some() { Ordinals::Ranks } else { encoding.ordinals };
-    // Each thread has as many tiles as the others.
+    // All threads have equally many tiles.
     let n_tiles = n_features.div_ceil(x.tile_width()).next_multiple_of(runtime.n_threads());
     let width = n_features.div_ceil(n_tiles);
     let starts: Vec<usize> = (0..n_features).step_by(width).collect();

@@ -145,7 +145,7 @@ fn take_ranks<R: Copy + Default + Into<u32>, V: TableValue>(
 /// The cells of some rows, with the ranks that they had among all rows.
 struct Taken<'a, R> {
     ranks: &'a [R],
-    /// By rank among all rows, the place of the value among those of these rows.
+    /// By rank among all rows, the place of the value among the values of these rows.
     places: Vec<u32>,
     /// The rank of missing values among all rows.
     missing: Option<u32>,

@@ -126,7 +126,7 @@ fn rank_columns<V: TableValue>(
 /// columns: the tables of values of counts are in the cache, so that keys would only take memory.
 const ENTRIES_PER_KEY: usize = 4;
 
-/// Parts of the columns that are worked on at a time, so that those of unequal cost even out.
+/// Parts of the columns per thread: several, so that parts of unequal cost even out.
 pub(super) const PARTS_PER_THREAD: usize = 8;
 
 /// Buffers of one part.

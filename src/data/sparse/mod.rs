@@ -29,7 +29,7 @@ use crate::runtime::Runtime;
 use encode::Half;
 use view::offsets;
 
-/// Ranks in the narrowest width that holds those of all columns.
+/// Ranks in the narrowest width that holds the ranks of all columns.
 #[derive(Debug, PartialEq)]
 enum RankArray {
     U16(Buffer<u16>),
@@ -242,7 +242,7 @@ impl SparseColumns {
 /// The features and the ranks of the entries of all rows.
 type ByRow<R> = (Box<[u32]>, Box<[R]>);
 
-/// The features and the ranks of all rows, from those of all columns. O(nnz).
+/// The features and the ranks of all entries by row, from the entries by column. O(nnz).
 fn by_row<R: Copy + Default>(
     indptr: &[usize],
     samples: &[u32],

@@ -167,7 +167,7 @@ pub(in crate::data) trait Entries: RowEntries {
     fn shape(&self) -> (usize, usize);
     /// Number of stored entries.
     fn nnz(&self) -> usize;
-    /// All entries by column; those of a column in stored order.
+    /// All entries by column; the entries of a column in stored order.
     fn by_column(&self, runtime: &Runtime<'_>) -> Result<Raw>;
 }
 

@@ -234,8 +234,8 @@ impl Cells for Linked<'_> {
             n_rows += 1;
             n_entries += (self.starts[row + 1] - self.starts[row]) as usize;
         }
-        // At most so many features vary. Reading the entries costs about as much as trying half as many
-        // features.
+        // At most `n_entries` features vary. Reading the entries costs about as much as trying half that
+        // number of features.
         let most = n_entries / 2;
         let hopes = most.saturating_mul(n_entries) > self.heads.len();
         let tried = if hopes { self.try_features(draw, n_rows, most) } else { None };
@@ -251,7 +251,7 @@ impl Cells for Linked<'_> {
 }
 
 impl Linked<'_> {
-    /// Sorts the entries of the last row, which begin at `start`, merges those of one cell in their
+    /// Sorts the entries of the last row, which begin at `start`, merges the entries of a cell in their
     /// order, and drops zeros.
     fn tidy_row(&mut self, start: usize) {
         let mut row: Vec<(u32, f64)> = self.features.drain(start..).zip(self.values.drain(start..)).collect();

@@ -1,10 +1,10 @@
 //! Isolation forests: trees that isolate rows at random, without a target (Liu, Ting, Zhou,
 //! "Isolation Forest", ICDM 2008).
 //!
-//! Trees of numbers are grown from the values of the few rows that each sees (`growth`), so that
-//! nothing is encoded. Categories need the names that an encoded data set gives them: those trees are
-//! grown as other trees are, by a criterion without a target ([`criterion::isolation`]), of which the
-//! trees of numbers are the same, bit for bit.
+//! Trees of numbers are grown from the values of the few rows that each sees (`growth`), so that nothing is
+//! encoded. Categories need the names that an encoded data set gives them: those trees are grown as other
+//! trees are, by a criterion without a target ([`criterion::isolation`]), which gives the same trees of
+//! numbers, bit for bit.
 //!
 //! [`criterion::isolation`]: crate::criterion::isolation
 
@@ -30,7 +30,7 @@ use crate::runtime::Runtime;
 pub struct IsolationParams {
     /// Seed of all random choices.
     pub seed: u64,
-    /// Number of the first tree: above 0 if trees are added to those of an earlier fit.
+    /// Number of the first tree: above 0 if trees are added to an earlier fit.
     pub first_tree: u64,
     /// Largest depth of a leaf.
     pub max_depth: u64,

@@ -1,15 +1,14 @@
 //! The search of categorical columns: which subset of the categories in a node goes left.
 //!
-//! The categories are put in an order, and the best cut of this order is taken. For two classes or
-//! one number, the order is that of the categories' means, and its best cut is the best of all
-//! subsets (Fisher, "On grouping for maximum homogeneity", JASA 53, 1958; Breiman et al.,
-//! "Classification and Regression Trees", 1984, theorem 4.5). For more classes and for several
-//! outputs no order is known to have the best subset. All subsets of up to five categories are tried
-//! (`subsets`); for more categories, several orders: one for each class against the rest, and one
-//! along the first principal component of the categories' class shares (`criterion/component`), or
-//! one for each output. A forest may give the categories of a column places in an order of the whole tree
-//! (`forest/orders`): then the search takes places for numbers, and only the winner's sides are
-//! worked out here. ("Climbing trees 2", section "Categorical features", tries one category against
+//! The categories are put in an order, and the best cut of this order is taken. For two classes or one
+//! number, the order is by the categories' means, and its best cut is the best of all subsets (Fisher, "On
+//! grouping for maximum homogeneity", JASA 53, 1958; Breiman et al., "Classification and Regression Trees",
+//! 1984, theorem 4.5). For more classes and for several outputs no order is known to have the best subset.
+//! All subsets of up to five categories are tried (`subsets`); for more categories, several orders: one for
+//! each class against the rest, and one along the first principal component of the categories' class shares
+//! (`criterion/component`), or one for each output. A forest may give the categories of a column places in an
+//! order of the whole tree (`forest/orders`): then the search takes places for numbers, and only the winner's
+//! sides are worked out here. ("Climbing trees 2", section "Categorical features", tries one category against
 //! the rest.) A random split draws a subset.
 //!
 //! A missing value is one more category. Categories with equal means are ordered by their identities
@@ -120,7 +119,7 @@ impl<C: Criterion> Categorical<'_, C> {
             if !is_visited && !is_wanted(of_component) {
                 continue;
             }
-            // There may be as many orders as classes, so the stop flag is read for each order.
+            // There may be an order for each class, so the stop flag is read for each order.
             if search.runtime.check_interrupt().is_err() {
                 return;
             }
@@ -150,7 +149,7 @@ impl<C: Criterion> Categorical<'_, C> {
         }
     }
 
-    /// An order with two places: that of a [`RandomSubset`] of the units, and that of all others.
+    /// An order with two places: the first for a [`RandomSubset`] of the units, the second for all others.
     fn order_at_random(&self, key: NodeKey) -> UnitOrder {
         let all = self.at.search.data.identities(self.column.feature).unwrap_or_default();
         let mut identities = Vec::with_capacity(self.units.len());

@@ -62,7 +62,7 @@ pub(super) fn search<C: Criterion>(
         let [all, any] = bits_of(search.level, words);
         cuts.clear();
         for &(place, feature) in columns {
-            // A row has the bits of as many cuts as its rank is.
+            // The number of bits that a row has is its rank: one for each cut below it.
             let [lowest, highest] = [all, any].map(|bits| (bits & place.bits()).count_ones());
             if lowest == highest {
                 progress.constants.push(feature);

@@ -1,7 +1,6 @@
-//! The best cut of a categorical column in a node of more rows than a small subtree has: count the
-//! rows of each category, put the categories in an order, and score the cuts of the order, as a
-//! histogram does. The orders are those of `split::categorical`. O(rows + categories
-//! log(categories)) per order.
+//! The best cut of a categorical column in a node of more rows than a small subtree has: count the rows of
+//! each category, put the categories in an order, and score the cuts of the order, as a histogram does.
+//! `split::categorical` defines the orders. O(rows + categories log(categories)) per order.
 
 use smallvec::{SmallVec, smallvec};
 
@@ -167,7 +166,7 @@ impl<C: Criterion> CountedCategories<'_, C> {
             numbers.truncate(1);
         }
         for &number in &numbers {
-            // There may be as many orders as classes, so the stop flag is read for each order.
+            // There may be an order for each class, so the stop flag is read for each order.
             if search.runtime.check_interrupt().is_err() {
                 return;
             }

@@ -5,7 +5,7 @@
 //! * Many rows: each column counted in bins (`histogram`), but the cuts of columns of few values
 //!   eight at a time (`bits`).
 //! * A random threshold per column: no order at all, whatever the number of rows (`random`).
-//! * Categories of which there are few: counted (`categories`).
+//! * A feature of few categories: counted (`categories`).
 //! * All else: each column filled (`column`) and given to the scan that all storages share. This is
 //!   for few rows, for criteria and weights without packed forms, and for columns in which one value is
 //!   very frequent.
@@ -87,7 +87,7 @@ impl<C: Criterion> DenseScratch<C> {
         self.columns.packed.is_some()
     }
 
-    /// Says that what the last search has left is not that of the node at hand.
+    /// Marks the leftovers of the last search as not belonging to the node at hand.
     pub fn forget(&mut self) {
         self.has_winner = false;
         self.random.forget();
@@ -275,8 +275,8 @@ fn offer<C: Criterion>(
     best.feature() == Some(candidate.feature)
 }
 
-/// Replaces the ranks beside a loose cut by the nearest ranks that the node has, and counts the
-/// rows that go left. `ranks` are those of the node's rows in the column of the cut. O(rows).
+/// Replaces the ranks beside a loose cut by the nearest ranks that the node has, and counts the rows that go
+/// left. `ranks` has the ranks of the node's rows in the column of the cut. O(rows).
 fn tighten<C: Criterion>(at: NodeSearch<'_, C>, split: &mut Candidate, ranks: &[u32]) {
     let (last_left, first_right, mut n_left) = beside(at.search.level, ranks, split.last_left);
     if split.missing == Some(Side::Left) {

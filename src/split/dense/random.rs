@@ -60,7 +60,7 @@ pub(crate) struct RandomScratch {
 }
 
 impl RandomScratch {
-    /// Says that what the last search has left is not that of the node at hand.
+    /// Marks the leftovers of the last search as not belonging to the node at hand.
     pub fn forget(&mut self) {
         self.winner = None;
     }

@@ -10,8 +10,8 @@ use crate::split::node::NodeColumn;
 pub(crate) struct CutRanks {
     pub last_left: u32,
     pub first_right: u32,
-    /// A row with rank `last_left` and a row with rank `first_right`. `None` where the rank is that
-    /// of the common value, whose rows have no entries.
+    /// A row with rank `last_left` and a row with rank `first_right`. `None` where the rank is the common
+    /// rank, whose rows have no entries.
     rows: [Option<u32>; 2],
 }
 
@@ -43,8 +43,8 @@ impl CutRanks {
         Self { last_left: last_left.unwrap_or(rank), first_right: first_right.unwrap_or(rank + 1), rows }
     }
 
-    /// Whether these ranks, which were found among all rows, are certainly those of a fold too: the
-    /// fold has both rows of `rows`.
+    /// Whether these ranks, which were found among all rows, certainly hold for a fold too: the fold has both
+    /// rows of `rows`.
     pub fn is_of(&self, node: &FoldsNode<'_>, fold: usize) -> bool {
         self.rows.iter().all(|row| row.is_some_and(|row| node.holders.is_in(fold, row)))
     }

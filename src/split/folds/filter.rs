@@ -142,8 +142,8 @@ impl<'a, 'n> Sweep<'a, 'n> {
         }
         let (low, high) = entries.split_at(entries.partition_point(|entry| entry.rank() < common_rank));
         self.runs(feature, low);
-        // Once the rows of the common rank are on the left too, all rows are on the left but those
-        // of `high`. Counting starts with all rows, and takes the rows of `high` away.
+        // Once the rows of the common rank are on the left too, all rows but `high` are on the left. Counting
+        // starts with all rows, and takes the rows of `high` away.
         self.cut(feature, MIXED, common_rank);
         self.left.copy_from_slice(&self.counts);
         self.held_left.copy_from_slice(&self.held_out);

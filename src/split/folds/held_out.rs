@@ -14,7 +14,7 @@ pub struct HeldOut {
 pub(crate) const IS_LIST: u32 = 1 << 31;
 
 impl HeldOut {
-    /// For `n_samples` rows, none of which is held out.
+    /// For `n_samples` rows; none is held out yet.
     pub fn new(n_samples: usize) -> Self {
         Self { tags: vec![0; n_samples], lists: Vec::new() }
     }

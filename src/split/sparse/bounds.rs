@@ -67,7 +67,7 @@ pub(crate) struct ColumnBounds<C: Criterion> {
 }
 
 impl<C: Criterion> ColumnBounds<C> {
-    /// The bounds of columns of which nothing but summaries is known.
+    /// The bounds of columns, from summaries of the columns alone.
     pub fn new(summaries: Vec<Summary<C::Spread>>) -> Self {
         let n = summaries.len();
         let weights: Vec<u64> = summaries.iter().map(|summary| summary.weight).collect();
@@ -152,8 +152,8 @@ impl<C: Criterion> ColumnBounds<C> {
         self.slopes.fill(0.0);
     }
 
-    /// Turns the bounds of `node` into those of its larger child `large`: the rows of `small`
-    /// leave. [`touch`](Self::touch) must then be called for every entry of every row that leaves.
+    /// Turns the bounds of `node` into the bounds of its larger child `large`: the rows of `small` leave.
+    /// [`touch`](Self::touch) must then be called for every entry of every row that leaves.
     pub fn leave(&mut self, criterion: &C, node: &C::Totals, small: &C::Totals, large: &C::Totals) -> Leave<C> {
         let leave = Leave::new(criterion, node, small, large);
         self.drift += leave.step;

@@ -7,8 +7,8 @@
 //! so become the weights of the larger child. A row is in a smaller child at most log2(n) times, so
 //! all weights together cost O(entries * log n).
 //!
-//! The bound that a weight gives is several times as tight as the bound that a number of entries
-//! gives, where rows have weights: those of a bootstrap are 1 to 6.
+//! Where rows have weights, the bound that a weight gives is several times as tight as the bound that a
+//! number of entries gives: the weights of a bootstrap are 1 to 6.
 
 use crate::bitset::Bitset;
 use crate::criterion::Criterion;
@@ -88,7 +88,7 @@ pub struct ColumnWeights {
 }
 
 impl ColumnWeights {
-    /// The weights of a root with the rows `samples`, of which `members` is the set. O(features +
+    /// The weights of a root with the rows `samples`; `members` is the set of these rows. O(features +
     /// entries of the rows).
     pub(crate) fn of_root<C: Criterion>(
         search: &Search<'_, C>,
@@ -109,10 +109,10 @@ impl ColumnWeights {
         if self.unit.by_weight { 1.0 } else { search.max_weight as f64 }
     }
 
-    /// Turns the weights of a node into those of its children: first of the smaller child, whose
-    /// rows are `small`, then of the larger one. `for_small` and `for_large` say which child is to
-    /// have weights. A larger child without weights is still given the rows, if they are kept.
-    /// O(entries of the smaller child), and O(features) for new weights.
+    /// Turns the weights of a node into the weights of its children: first of the smaller child, whose rows
+    /// are `small`, then of the larger one. `for_small` and `for_large` say which child is to have weights. A
+    /// larger child without weights is still given the rows, if they are kept. O(entries of the smaller
+    /// child), and O(features) for new weights.
     pub(crate) fn divide<C: Criterion>(
         self,
         criterion: &C,

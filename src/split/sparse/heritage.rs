@@ -7,10 +7,9 @@
 //! however many rows are left. The smaller child begins anew, from its own rows: each row is in a
 //! smaller child at most log2(n) times.
 //!
-//! The columns of a heritage are numbered, heavy columns first; the number of a column is called
-//! its *slot*. At first the columns are those of the data set. Once most entries of the columns
-//! have left the node, the columns are copied in value order without the entries that left, which
-//! costs a constant per entry that left.
+//! The columns of a heritage are numbered, heavy columns first; the number of a column is called its *slot*.
+//! At first the columns are the data set's. Once most entries of the columns have left the node, the columns
+//! are copied in value order without the entries that left, which costs a constant per entry that left.
 
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -318,8 +317,8 @@ impl<C: Criterion> KnownColumns<C> {
         is_there.then(|| columns.column(slot))
     }
 
-    /// Turns the columns and bounds of a node into those of its larger child: the rows of the
-    /// smaller child leave. O(entries of these rows).
+    /// Turns the columns and bounds of a node into the columns and bounds of its larger child: the rows of
+    /// the smaller child leave. O(entries of these rows).
     fn leave(&mut self, criterion: &C, data: &SparseColumns, division: &Division<'_, C>, map: &mut SlotMap) {
         let &Division { node, small: (samples, small, nnz), large: (large, _), .. } = division;
         self.members.remove_all(samples);

@@ -256,8 +256,8 @@ impl NodeCosts {
         Self { nnz, search: n_samples as f64 * (row_length + 1.0).log2().max(1.0) * SEARCH_COST }
     }
 
-    /// The kernel for one column of `m = column_nnz` entries, by a rule like that of "Sparsified
-    /// Trees": search if `W log(row length) < c m`, for W rows and a constant c.
+    /// The kernel for one column of `m = column_nnz` entries, by a rule like the one in "Sparsified Trees":
+    /// search if `W log(row length) < c m`, for W rows and a constant c.
     #[inline]
     pub fn strategy_for_column(&self, column_nnz: usize) -> Strategy {
         if self.search < column_nnz as f64 * BITMAP_COST { Strategy::Search } else { Strategy::Bitmap }

@@ -34,10 +34,10 @@ impl<C: Criterion> Leave<C> {
         Self { weight: weight(large), step, ceiling: criterion.ceiling(large) }
     }
 
-    /// By how much the gain of a column can grow when this row leaves: by what the row adds to the
-    /// cost of its side, less what the row adds to the cost of the node. `large` has the statistics
-    /// of the larger child, after all rows have left. While the rows leave one by one, the mean of
-    /// what is left is always within two steps of the mean of the larger child.
+    /// By how much the gain of a column can grow when this row leaves: by what the row adds to the cost of
+    /// its side, less what the row adds to the cost of the node. `large` has the statistics of the larger
+    /// child, after all rows have left. While the rows leave one by one, the mean of the remaining rows is
+    /// always within two steps of the mean of the larger child.
     pub fn growth(&self, criterion: &C, large: &C::Totals, sample: u32) -> f64 {
         let own = criterion.sample_weight(sample) as f64;
         let distance =

@@ -36,9 +36,9 @@ impl Positions {
         }
     }
 
-    /// Calls `visit(feature, entries)` for each feature that the node draws at one of the positions
-    /// `range` and that has entries in the node, in the order of the draw, until `visit` breaks.
-    /// Entries ascend, and those of the last call are left in `entries`.
+    /// Calls `visit(feature, entries)` for each feature that the node draws at one of the positions `range`
+    /// and that has entries in the node, in the order of the draw, until `visit` breaks. Entries ascend.
+    /// After the last call, its entries stay in `entries`.
     pub fn for_each_of<C: Criterion>(
         &mut self,
         at: NodeSearch<'_, C>,
@@ -77,9 +77,9 @@ impl Positions {
     /// The first feature that varies in the node, of those that it draws at the position `start` or
     /// later; `entries` is set to its entries. `None` if none of them varies.
     ///
-    /// Looks at one position first, and then at twice as many positions each time. So it costs
-    /// O(entries) if the first feature that is met varies, and O(entries * log(features)) at most,
-    /// also in rows that are all equal.
+    /// Looks at one position first, and doubles the number of positions each time. So it costs O(entries) if
+    /// the first feature that is met varies, and O(entries * log(features)) at most, also in rows that are
+    /// all equal.
     pub fn first_varying<C: Criterion>(
         &mut self,
         at: NodeSearch<'_, C>,

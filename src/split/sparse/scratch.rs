@@ -41,7 +41,7 @@ impl Winner {
         self.entries.extend_from_slice(entries);
     }
 
-    /// Says that what was kept is not that of the node at hand.
+    /// Marks the kept entries as not belonging to the node at hand.
     pub fn forget(&mut self) {
         self.is_kept = false;
     }

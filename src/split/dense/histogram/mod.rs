@@ -34,7 +34,8 @@ tuned! {
 #[derive(Debug)]
 pub(crate) struct HistogramScratch {
     column: BinnedColumn,
-    /// As many entries as a node with open bins had rows. The first ones are the rows of open bins.
+    /// An entry for each row of the largest node with open bins so far. The first ones are the rows of open
+    /// bins.
     candidates: Vec<Entry>,
     open: SortScratch,
 }
@@ -233,7 +234,7 @@ fn is_open<C: Criterion>(bound: f64, best: &Best<C>) -> bool {
     bound >= best.floor() && bound > f64::NEG_INFINITY
 }
 
-/// The highest of some scores, none of which is NaN.
+/// The highest of some scores, which must not be NaN.
 fn maximum(scores: &[f64]) -> f64 {
     // Eight partial maxima, so that the loop is vectorised.
     let mut lanes = [f64::NEG_INFINITY; 8];
