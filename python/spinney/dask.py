@@ -1,6 +1,6 @@
 """Forests that are grown by the workers of a Dask cluster; `spinney[dask]` installs what they need.
 
-The forests are, bit for bit, those of the classes of the same names in `spinney`, however many
+Bit for bit, the classes of the same names in `spinney` grow the same forests, however many
 workers there are and whatever becomes of them.
 
 Results are gathered from the workers that have them. The executor of `Client.get_executor` would

@@ -1,6 +1,6 @@
 """Forests that are grown by the workers of a Ray cluster; `spinney[ray]` installs what they need.
 
-The forests are, bit for bit, those of the classes of the same names in `spinney`, however many
+Bit for bit, the classes of the same names in `spinney` grow the same forests, however many
 workers there are and whatever becomes of them.
 """
 
@@ -111,8 +111,8 @@ class RayForest(ClusterForest):
             return X, others
         import pyarrow as pa
 
-        # The blocks stay in their order, which that of rows depends on. Ray's own `to_pandas` would
-        # lose the categories of blocks that have different ones.
+        # The blocks stay in their order, because the order of rows depends on it. Ray's own
+        # `to_pandas` would lose the categories of blocks that have different ones.
         tables = ray.get(X.materialize().to_arrow_refs())
         frame = pa.concat_tables(tables, promote_options="permissive").to_pandas()
         names = [other for other in others if isinstance(other, str)]

@@ -145,7 +145,7 @@ class BaseTreeEstimator(MultiOutputMixin, FeatureReader):
         codes: NDArray[Any],
         sample_weight: NDArray[np.float64] | None,
     ) -> NDArray[np.float64] | None:
-        """Return weights of samples multiplied by those of their classes; None if all are 1."""
+        """Return weights of samples times the weights of their classes; None if all are 1."""
         class_weights = self._weigh_classes(y, codes, sample_weight)
         if class_weights is None:
             return sample_weight
@@ -204,7 +204,7 @@ class BaseTreeEstimator(MultiOutputMixin, FeatureReader):
         y: NDArray[Any],  # noqa: ARG002 - forests that draw by class need the arguments
         target: EncodedTarget,  # noqa: ARG002
     ) -> Draws:
-        """Return the draws, by class if the trees get so many samples of each class."""
+        """Return the draws; by class where a forest draws a number of samples of each class."""
         return draws
 
     @abstractmethod

@@ -116,7 +116,7 @@ class StoredTrees(ABC):
         -------
         model : treelite.Model
             It predicts probabilities or numbers. treelite adds up trees in single precision if its
-            input is; results are within rounding of those of the estimator.
+            input is; results are within rounding of the estimator's.
 
         Raises
         ------

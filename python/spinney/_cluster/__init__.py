@@ -1,1 +1,1 @@
-"""Forests whose trees other processes grow: those of a pool, or of a cluster."""
+"""Forests whose trees other processes grow: processes of a pool, or of a cluster."""

@@ -149,7 +149,7 @@ class _Growth:
             self._note_loss(error)
 
     def _choose_size(self, n_tasks: int) -> int:
-        """Return the number of trees of a task, if so many tasks are handed out at a time."""
+        """Return the number of trees of a task, if `n_tasks` tasks are handed out at a time."""
         if self.n_done == 0:
             return 1
         by_time = int(_TASK_SECONDS * self.n_done / max(self._seconds, 1e-9))

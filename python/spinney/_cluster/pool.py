@@ -88,7 +88,7 @@ def grow_with(executor: Any, *, max_workers: Any = None, directory: Any = None) 
     Parameters
     ----------
     executor : concurrent.futures.Executor, distributed.Client, or spinney.ray.RayWorkers
-        An executor is that of the standard library, of loky, of mpi4py (``MPIPoolExecutor``), or
+        An executor of the standard library, of loky, of mpi4py (``MPIPoolExecutor``), or
         any other with a method ``submit(function, *arguments)`` that returns futures of
         `concurrent.futures`. Its workers must have this version of spinney.
     max_workers : int, default=None

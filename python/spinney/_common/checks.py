@@ -117,7 +117,7 @@ def check_sample_ids(sample_ids: Any, n_samples: int) -> NDArray[np.uint64]:
     """
     ids = np.asarray(sample_ids)
     if ids.dtype.kind == "f" and isinstance(sample_ids, (list, tuple)):
-        # NumPy makes floats of ints of which some are beyond int64 and others are not.
+        # NumPy makes floats of ints if some are beyond int64 and others are not.
         ids = np.asarray(sample_ids, dtype=object)
     if ids.dtype.kind == "O":
         # Integers beyond int64, or nullable ones of a data frame.

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 Format = Callable[[float], str]
 """A function from a number to its text."""
 
-# So many digits tell all numbers of double precision apart.
+# This many digits tell all numbers of double precision apart.
 _ALL_DIGITS = 17
 # Numbers with more decimal places are easier to read with an exponent.
 _MOST_DECIMALS = 6

@@ -1,7 +1,7 @@
 """Categorical features: matrices with values of any type become matrices of codes.
 
 The categories of a feature are the distinct values of its column in `fit`. The code of a category
-is its index in ascending order, or in that of an ordered categorical type, except that 0, if it
+is its index in ascending order, or in the order of a categorical type, except that 0, if it
 occurs, has code 0. Entries that a sparse matrix does not store are 0, so their code is 0 and they
 can stay unstored. A value that did not occur in `fit` gets the number of categories as its code.
 None, NA and NaN are missing values and become NaN.
@@ -394,7 +394,7 @@ def _sum_exactly(X: Any) -> NDArray[Any] | None:
 
 def _translate(levels: Levels, new_codes: NDArray[np.float64], out: NDArray[Any]) -> NDArray[Any]:
     """Set `out` to the new code of the value of each row, NaN where it is missing; return it."""
-    # The last entry is that of -1, which stands for missing values.
+    # The last entry belongs to -1, which stands for missing values.
     table = np.empty(new_codes.shape[0] + 1, dtype=out.dtype)
     table[:-1] = new_codes
     table[-1] = np.nan

@@ -79,7 +79,7 @@ def check_names_in(estimator: Any, input_features: Any) -> None:
 
 
 def keep_names(estimator: Any, before: dict[str, Any]) -> None:
-    """Check the names of the features by those of an earlier call, which stay.
+    """Check the names of the features against the names of an earlier call, which stay.
 
     scikit-learn's `partial_fit` does the same.
 

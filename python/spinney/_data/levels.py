@@ -37,9 +37,9 @@ class Unhashable:
 class Levels(NamedTuple):
     """A column as values, and for each row the place of its value.
 
-    The places are those of the values where the column came from, such as the categories of a
-    series of pandas. So the column is read once: what is found out about values, of which there are
-    few, changes their places.
+    The places number the values where the column came from, such as the categories of a
+    series of pandas. So the column is read once: there are few values, and what is found
+    out about them changes their places.
     """
 
     values: NDArray[Any]
@@ -96,7 +96,7 @@ def find_levels(column: Any, name: str) -> Levels:
 
 def find_used(n: int, places: NDArray[np.integer[Any]]) -> NDArray[np.intp]:
     """Return the places, from 0 to n - 1, that occur."""
-    # The last entry is that of -1. Mostly a few rows have nearly all of the values.
+    # The last entry belongs to -1. Mostly a few rows have nearly all of the values.
     occurs = np.zeros(n + 1, dtype=bool)
     first, others = places[:_LOOKED_AT_FIRST], places[_LOOKED_AT_FIRST:]
     occurs[first.astype(np.intp)] = True
@@ -207,8 +207,8 @@ def _factorize_by_counting(column: NDArray[Any]) -> tuple[NDArray[Any], NDArray[
 def list_items(values: NDArray[Any]) -> list[Any]:
     """Return the values as objects that are equal if they are the same category.
 
-    Numbers and strings become those of Python, which are equal across dtypes. Dates stay those of
-    NumPy, because as Python's they would lose their unit.
+    Numbers and strings become objects of Python, which are equal across dtypes. Dates stay NumPy's
+    own, because as Python's they would lose their unit.
     """
     return list(values) if values.dtype.kind in "mM" else values.tolist()
 
@@ -264,7 +264,7 @@ def _put_zero_first(values: NDArray[Any], codes: NDArray[np.intp]) -> Coded:
     if values.dtype.kind == "f":
         # The column may have -0.0, which is the same category as 0.0.
         values[0] = 0.0
-    # The last entry is that of the code -1, of missing values.
+    # The last entry belongs to the code -1, of missing values.
     new_code_of = np.arange(values.shape[0] + 1)
     new_code_of[:zero] += 1
     new_code_of[zero] = 0

@@ -36,7 +36,7 @@ def tell_once() -> Iterator[None]:
 
 
 class _Feature(NamedTuple):
-    """A feature of which no category is known."""
+    """A feature without any known category."""
 
     name: str
     n_distinct: int
@@ -125,7 +125,7 @@ class UnknownCategories:
         self._features.append(_Feature(name, len(unknown), unknown[0], kinds, known_kinds))
 
     def tell(self) -> None:
-        """Warn of the features of which no category is known."""
+        """Warn of the features without any known category."""
         if not self._features:
             return
         message = (
@@ -146,7 +146,7 @@ class UnknownCategories:
 
 
 def _list_kinds(values: list[Any]) -> list[str]:
-    """Return the names of the types of values; those of numbers are one, as equal ones are."""
+    """Return the names of the types of values; all numbers have one, as equal ones are equal."""
     return sorted(set(map(_name_kind, values)))
 
 

@@ -40,7 +40,7 @@ class ForestNeighbours(OutOfBag, ABC):
         proximity : sparse matrix of shape (n_samples, n_others)
             CSR, float64: the share of the trees in which the two samples reach the same leaf; with
             `oob`, of the trees that have seen neither of them. Pairs that share no leaf are not
-            stored, nor are pairs of which each tree has seen one. Indices ascend in each row. It
+            stored, nor are pairs where each tree has seen one. Indices ascend in each row. It
             takes 12 bytes per stored pair, and while it is made some 20 per sample and tree, and 4
             per node.
 
@@ -86,7 +86,7 @@ class ForestNeighbours(OutOfBag, ABC):
         k : int, default=10
             How many samples to look for.
         Y : {array-like, sparse matrix} of shape (n_others, n_features)
-            The samples among which to look: usually those of the training, which a forest does not
+            The samples among which to look: usually the training samples, which a forest does not
             keep.
 
         Returns

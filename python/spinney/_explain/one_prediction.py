@@ -48,7 +48,7 @@ class ExplainedPrediction:
         The prediction if nothing is known of the sample.
     contributions : list of (str, float)
         The largest contributions, each with the name and the value of the feature. The last one may
-        be that of all other features.
+        be the sum of all other features.
     agreement : str
         How the trees agree.
     nearest : list of (int, float)
@@ -77,7 +77,7 @@ class ExplainedPrediction:
     nearest: list[tuple[int, float]]
 
     def __str__(self) -> str:
-        """Return a line for each contribution, between those of the expected value and the sum."""
+        """Return a line for each contribution, between lines of the expected value and the sum."""
         expected, prediction = self._describe_ends()
         lines = [
             (expected, "expected, if nothing is known"),
@@ -107,7 +107,7 @@ class ExplainedPrediction:
         Parameters
         ----------
         ax : matplotlib axes, default=None
-            Where to draw. None means those of a new figure.
+            Where to draw. None means the axes of a new figure.
 
         Returns
         -------

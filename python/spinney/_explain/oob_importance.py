@@ -57,15 +57,15 @@ class OobImportance(OutOfBag, ABC):
 
         For each tree, the columns of the samples that it has not seen are permuted among them. The
         importance of a feature is what the mean score of the tree loses by the permutation of its
-        column, as a mean over the trees (Breiman, 2001). Other scores are those of the whole
-        forest, see `scoring`. A feature that says nothing has importance
+        column, as a mean over the trees (Breiman, 2001). Other scores are scores of the
+        whole forest, see `scoring`. A feature that says nothing has importance
         0 but for chance, however many values it has: unlike in `feature_importances_`. Chance is in
         the samples too: what the column and the target have in common by accident, in either
         direction, shows in all repeats.
 
         Only samples that meet the column on their path in a tree are sent through it again. The
         time therefore follows the depth of the trees, not the number of columns. Sparse matrices
-        of more than 256 columns stay sparse; those of fewer are read faster as dense ones.
+        of more than 256 columns stay sparse; narrower ones are read faster as dense ones.
 
         Parameters
         ----------
@@ -127,7 +127,7 @@ class OobImportance(OutOfBag, ABC):
             p_values : ndarray of shape (n_groups,), float64
                 The chance that a feature which says nothing has an importance as large. By default
                 by the importances that are 0 or negative, and their mirror images (Janitza et al.,
-                2018). This needs many features, of which most say nothing. It is 0 for an
+                2018). This needs many features, most without information. It is 0 for an
                 importance above all of these, and NaN if no importance is negative. With
                 `n_null_fits`, by the importances of the same feature in forests for permuted
                 targets (Altmann et al., 2010): the share of these forests and of this one in which
@@ -305,7 +305,7 @@ class OobImportance(OutOfBag, ABC):
                 places = np.minimum(np.searchsorted(known, column), known.shape[0] - 1)
                 unknown = known[places] != column
             except TypeError:
-                # Labels of another type, which have no order with those of training.
+                # Labels of another type, which have no order with the labels of training.
                 places = np.zeros(column.shape, dtype=np.intp)
                 unknown = np.ones(column.shape, dtype=bool)
             if unknown.any():

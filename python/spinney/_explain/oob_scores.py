@@ -101,8 +101,8 @@ def score_permutations(
         The group of each feature, and the number of groups. Other features are left as they are.
     n_repeats : int
     seed : int
-        Seed of the permutations of samples, one per repeat, which are those of
-        `numpy.random.RandomState(seed)`.
+        Seed of the permutations of samples, one per repeat, as
+        `numpy.random.RandomState(seed)` draws them.
 
     Returns
     -------

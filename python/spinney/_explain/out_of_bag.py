@@ -39,7 +39,7 @@ class OutOfBag:
         return self._draws
 
     def _get_draws(self, n_samples: int, asked: str = "oob_score=True") -> Draws:
-        """As `_find_draws`; raise ValueError, too, unless so many rows are the training samples."""
+        """As `_find_draws`; raise ValueError unless `fit` saw `n_samples` samples."""
         draws = self._find_draws(asked)
         if draws.n_samples != n_samples:
             raise ValueError(

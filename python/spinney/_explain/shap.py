@@ -47,7 +47,7 @@ class ShapValues(ABC):
         expected : float, ndarray or list of ndarray
             A float for numbers, shape (n_outputs,) if there are several outputs. The shares of the
             classes for classes, shape (n_classes,), or a list of such arrays, one per output. The
-            order of the classes is that of `classes_`.
+            classes are in the order of `classes_`.
         """
         check_is_fitted(self)
         values = forest_expected_value(self._get_forest(), self._count_threads())
@@ -61,7 +61,7 @@ class ShapValues(ABC):
 
         The contributions of all features and `expected_value_` add up to the prediction: to what
         `predict` returns for numbers, to `predict_proba` for classes. They are path-dependent SHAP
-        values, those of :class:`shap.TreeExplainer` without background data: the mean, over all
+        values, as of :class:`shap.TreeExplainer` without background data: the mean, over all
         orders of the features, of what the prediction changes as the feature becomes known. At a
         split on a feature that is not known, both children count, in proportion to the training
         weight that they had.
@@ -181,7 +181,7 @@ class ShapValues(ABC):
         n_features : int, default=8
             How many contributions to name; the others are added up.
         Y : {array-like, sparse matrix} of shape (n_others, n_features), default=None
-            Samples among which to look for the nearest, usually those of the training. Forests
+            Samples among which to look for the nearest, usually the training samples. Forests
             only.
 
         Returns

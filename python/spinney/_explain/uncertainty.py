@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from spinney._explain.out_of_bag import OutOfBag, check_oob_score
 from spinney._spinney import draw_rows
 
-# Rows of so many numbers, one for each tree, are held at once.
+# The most numbers, one for each row and tree, that are held at once.
 _NUMBERS_AT_ONCE = 2**24
 
 
@@ -35,14 +35,14 @@ class StandardErrors(OutOfBag, ABC):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The samples. Sparse formats other than CSR are converted to it.
         oob_score : bool, default=False
-            Whether `X` are the training samples, and the errors those of the means out of bag: of
+            Whether `X` are the training samples, and the errors belong to the means out of bag: of
             the trees that have not seen a sample.
 
         Returns
         -------
         errors : ndarray of shape (n_samples,) or (n_samples, n_outputs) of a regressor; \
                 (n_samples, n_classes), or a list of one such array per output, of a classifier
-            float64. Of classes, those of the shares that `predict_proba` returns. NaN where fewer
+            float64. Of classes, errors of the shares that `predict_proba` returns. NaN where fewer
             than two trees have not seen a sample, with `oob_score`.
 
         Raises

@@ -61,7 +61,7 @@ class ClassSampling:
     ) -> tuple[Strata, NDArray[np.int64]]:
         """Return what is drawn of each class, and the number of samples that each class has.
 
-        A class of which nothing is said has None as its number of draws. Samples of weight 0 are
+        A class that is not named has None as its number of draws. Samples of weight 0 are
         not counted.
 
         Parameters

@@ -61,7 +61,7 @@ class Draws(NamedTuple):
     n_draws: int | None
     """Draws per tree with or without replacement; None means one per sample."""
     sample_weight: NDArray[np.float64] | None
-    """Weights of the samples, multiplied by those of their classes."""
+    """Weights of the samples, multiplied by the weights of their classes."""
     sample_ids: NDArray[np.uint64] | None
     strata: Strata | None = None
     """For the scheme "strata"."""

@@ -109,7 +109,7 @@ def list_leaf_rows(
         How rows are drawn, and their weights.
     y : ndarray of shape (n_samples, n_outputs)
     limit : int or None
-        So many rows of a leaf are kept, drawn at random.
+        The most rows of a leaf that are kept, drawn at random.
     n_threads : int
     """
     n_samples, n_trees = y.shape[0], len(forest)

@@ -190,7 +190,7 @@ def _check_classes(y: NDArray[Any], classes: list[NDArray[Any]]) -> None:
     if 2 * sum(n_distinct) > y.shape[0]:
         check_classification_targets(y)
     elif y.dtype.kind not in "biuU":
-        # At least two of each, of which no warning says that they mostly differ.
+        # At least two of each, so that no warning says that they mostly differ.
         n_rows = 2 * max(n_distinct)
         few = np.column_stack([np.resize(labels, n_rows) for labels in classes])
         check_classification_targets(few)

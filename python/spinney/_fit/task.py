@@ -121,7 +121,7 @@ class Task(NamedTuple):
         return fit_forest(X, task)
 
     def make_lazy_forest(self, X: Any, draws: Draws, n_trees: int) -> LazyForest:
-        """Return the encoded training data, of which a lazy forest consists."""
+        """Return a lazy forest, which consists of the encoded training data."""
         # The compiled object keeps these arrays. Callers could write to the originals.
         draws = draws.copy_arrays(keep_weights=True)
         return LazyForest(X, self._replace(y=self.target.y.copy(), draws=draws, n_trees=n_trees))

@@ -118,5 +118,5 @@ def _read_counts(counts: Any, n_samples: int, n_trees: int) -> list[NDArray[np.u
 
 
 def list_seeds(seed: int, n_trees: int, grown: list[int]) -> list[int]:
-    """Return the seeds of the trees of a forest, of which some may have been grown before."""
+    """Return the seeds of the trees of a forest; some trees may have been grown before."""
     return [*grown, *list_tree_seeds(seed, len(grown), max(n_trees - len(grown), 0))][:n_trees]

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 class CrossConformalRegressor(ConformalRegressor):
     """Intervals by the residuals of a cross-validation (CV+).
 
-    A forest is grown without each fold, and the residuals of the fold are those of this forest. For
+    A forest is grown without each fold, and this forest gives the residuals of the fold. For
     a new sample, each training sample says where the target may be: around the prediction of the
     forest that has not seen it, as far as its residual. The interval has the order statistics of
-    these places as bounds. The names are those of MAPIE's class.
+    these places as bounds. The names are as in MAPIE's class.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ class CrossConformalClassifier(ConformalClassifier):
     A forest is grown without each fold. The score of a training sample says how little its class
     conforms to the forest that has not seen it. A class is in the set of a new sample unless it
     conforms less than the classes of most training samples do, each time by the forest that has not
-    seen the training sample. The names are those of MAPIE's class.
+    seen the training sample. The names are as in MAPIE's class.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ class CrossConformalClassifier(ConformalClassifier):
         How often sets shall have the true class.
     conformity_score : {"lac", "aps"}, default="lac"
         "lac": 1 minus the probability of the class; the smallest sets. "aps": the sum of the
-        probabilities down to that of the class; sets that are larger where the forest is less sure.
+        probabilities down to the class's own; sets that are larger where the forest is less sure.
     cv : int, cross-validation generator or iterable, default=5
         How the data are split, as in scikit-learn. Each sample must be in one fold.
 
@@ -300,7 +300,7 @@ class Folds:
 
 
 def _predict(forest: Any, X: Any, classes: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the probabilities of all classes, of which a forest may not know some."""
+    """Return the probabilities of all classes; a forest may not know some of them."""
     known = forest.predict_proba(X)
     probabilities = np.zeros((known.shape[0], classes.shape[0]))
     probabilities[:, np.searchsorted(classes, forest.classes_)] = known

@@ -26,7 +26,7 @@ class JackknifeAfterBootstrapRegressor(ConformalRegressor):
     The residual of a training sample is its distance from the mean of the trees that have not seen
     it. For a new sample, each training sample says where the target may be: around the prediction
     of those same trees, as far as its residual. The interval has the order statistics of these
-    places as bounds. No second forest is grown. The names are those of MAPIE's class.
+    places as bounds. No second forest is grown. The names are as in MAPIE's class.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ class JackknifeAfterBootstrapClassifier(ConformalClassifier):
         How often sets shall have the true class.
     conformity_score : {"lac", "aps"}, default="lac"
         "lac": 1 minus the probability of the class; the smallest sets. "aps": the sum of the
-        probabilities down to that of the class; sets that are larger where the forest is less sure.
+        probabilities down to the class's own; sets that are larger where the forest is less sure.
 
     Attributes
     ----------

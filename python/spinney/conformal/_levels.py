@@ -26,7 +26,7 @@ class Conformal(DocumentedEstimator):
     estimator: Any
     confidence_level: Any
 
-    # What messages call that which covers.
+    # What messages call the predictions that cover: intervals or sets.
     _predicts: ClassVar[str]
 
     n_features_in_: int
@@ -75,7 +75,7 @@ class Conformal(DocumentedEstimator):
             )
 
     def _check_levels(self, n_scores: int, n_sides: int = 1) -> None:
-        """Raise ValueError for levels of which so few scores say nothing.
+        """Raise ValueError for levels that need more than `n_scores` scores.
 
         `n_sides` is the number of sides on which a score at least must be outside.
         """

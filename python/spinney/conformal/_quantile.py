@@ -162,7 +162,7 @@ def _find_equal_moves(scores: NDArray[np.float64], level: float) -> tuple[float,
 def _find_shortest_moves(scores: NDArray[np.float64], level: float) -> tuple[float, float]:
     """Return by how much each bound must be moved outwards so that intervals are the shortest."""
     n = scores.shape[0]
-    # So many of n + 1 targets may be outside, one at least on each side.
+    # This many of n + 1 targets may be outside, one at least on each side.
     n_outside = n + 1 - find_rank(level, n)
     below, above = np.sort(scores, axis=0).T
     n_below = np.arange(1, n_outside)

@@ -1,4 +1,4 @@
-"""From fitted estimators of scikit-learn to those of spinney."""
+"""From fitted estimators of scikit-learn to estimators of spinney."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def _measure_paths(tree: Any) -> NDArray[np.float64]:
     return paths.reshape(-1, 1, 1)
 
 
-# Those of which a model says more than its trees.
+# Models that hold more than their trees say.
 _CONVERSIONS: dict[str, Callable[[Any, Any], Any]] = {
     "IsolationForest": _convert_isolation_forest,
     "RandomTreesEmbedding": _convert_embedding,
@@ -189,7 +189,7 @@ def _convert_arrays(
     tree : sklearn.tree._tree.Tree
     others : tuple or None
         A number of features, the number that each of the tree's has among them, and the values of
-        the nodes, in the place of those of the tree.
+        the nodes, in the place of the tree's own.
     """
     if others is None:
         others = int(tree.n_features), np.arange(tree.n_features), tree.value

@@ -1,4 +1,4 @@
-"""Estimators of spinney inside those of others: pipelines, searches, ensembles."""
+"""Estimators of spinney inside others' estimators: pipelines, searches, ensembles."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 
 
 def to_sklearn(model: Any) -> Any:
-    """Return a fitted model in which estimators of spinney are replaced by those of scikit-learn.
+    """Return a fitted model in which estimators of scikit-learn replace estimators of spinney.
 
     Tools that go by exact classes take the result. A model of spinney itself becomes what its
     method `to_sklearn` returns.

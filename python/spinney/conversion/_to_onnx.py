@@ -14,7 +14,7 @@ _LEFT_OUT = ("IsolationForest",)
 
 
 def register_onnx() -> None:
-    """Let skl2onnx convert trees and forests of spinney as it converts those of scikit-learn.
+    """Let skl2onnx convert trees and forests of spinney as it converts scikit-learn's.
 
     Call it once, before `skl2onnx.to_onnx` or `skl2onnx.convert_sklearn`. ONNX compares in float32:
     see :meth:`RandomForestClassifier.to_sklearn` for what that means. Models with categorical

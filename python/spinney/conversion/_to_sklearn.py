@@ -180,7 +180,7 @@ def _set_attributes(converted: Any, estimator: Any) -> None:
 
 def _convert_arrays(tree: Tree, estimator: Any) -> Any:
     """Return scikit-learn's object for the arrays of a tree."""
-    # Its class, and the type of its nodes, are those of any tree.
+    # Any tree has the class and the type of nodes that are wanted.
     example = sklearn.tree.DecisionTreeRegressor().fit([[0.0], [1.0]], [0.0, 1.0]).tree_
     state = example.__getstate__()
     is_split = tree.children_left >= 0

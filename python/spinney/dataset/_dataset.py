@@ -123,7 +123,7 @@ class Dataset(EncodedColumns):
 
     @property
     def n_bytes(self) -> int:
-        """Bytes in memory. Views share those of all rows."""
+        """Bytes in memory. Views share the memory of all rows."""
         return self._columns.n_bytes
 
     def __sizeof__(self) -> int:
@@ -222,7 +222,7 @@ class Dataset(EncodedColumns):
         source : path of a Parquet or Arrow file, ndarray or dask array of shape \
                 (n_samples, n_features), data frame, dask data frame, sparse matrix, or iterable \
                 of sparse matrices
-            Columns of files are read by pyarrow, only those that are encoded; Arrow files are those
+            pyarrow reads the columns of files, only the encoded ones; Arrow files are files
             of its IPC format and of Feather. An array may be a `numpy.memmap`; in Fortran order its
             columns are read once, in C order all of it is read for each portion of the columns. A
             data frame may be a table of pyarrow that is mapped. A dask collection is computed anew
@@ -375,7 +375,7 @@ class Dataset(EncodedColumns):
     def _note_present(
         self, codes: list[NDArray[np.float64] | None], look_up: LookUp, note: Note
     ) -> None:
-        """Note the categories of these rows, given the codes of those of all rows."""
+        """Note the categories of these rows, given the codes of the categories of all rows."""
         known = look_up.categories
         are_unknown = (
             of_all is not None and ours is not None and bool((of_all == ours.shape[0]).any())

@@ -189,7 +189,7 @@ class EncodedColumns:
 
     @classmethod
     def _reopen(cls, path: Path, head: NDArray[np.uint8], rows: NDArray[np.uint32] | None) -> Self:
-        """Return the data set of a file that must be the same as it was, or a view of some rows."""
+        """Return the data set of a file, which must not have changed, or a view of some rows."""
         dataset = cls.open(path)
         found = dataset._carrier.head
         if found is None or found.tobytes() != head.tobytes():

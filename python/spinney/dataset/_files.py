@@ -63,7 +63,7 @@ def frame(sections: list[Section], n_threads: int) -> list[NDArray[np.uint8]]:
 
 
 def list_sections(stored: StoredDataset, columns: list[Section]) -> list[Section]:
-    """Return all sections of a file, given those of the columns."""
+    """Return all sections of a file, given the sections of the columns."""
     names = None if stored.feature_names is None else list(stored.feature_names)
     header = write_header(
         {"class": DATASET_CLASS, "columns": {"format": _COLUMNS_FORMAT}},

@@ -34,7 +34,7 @@ from spinney.storage._models import replace_file
 
 # Bytes per entry of a block while it is written by columns: the block and its twin.
 _BYTES_PER_ENTRY = 2 * (8 + 8)
-# The largest ids of rows are those of the engine.
+# The engine's ids of rows have 32 bits.
 _MAX_ROWS = 2**32 - 1
 
 
@@ -314,7 +314,7 @@ class _SparseWriter:
 def interleave(
     n_each: list[NDArray[np.int64]], parts: list[NDArray[Any]]
 ) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Return lists of numbers joined, each of which is divided among parts.
+    """Return lists of numbers, each joined from its parts.
 
     Parameters
     ----------

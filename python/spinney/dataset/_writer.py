@@ -140,7 +140,7 @@ def write_source(
     n_threads : int
         Threads that compute the checksums.
     verbose : int
-        As that of forests.
+        As `verbose` of forests.
     """
     by_type = categorical_features is None or isinstance(categorical_features, str)
     mask = None if by_type else mark_categorical(categorical_features, source.shape, source.names)
@@ -213,7 +213,7 @@ def take_head(sections: dict[str, NDArray[np.uint8]]) -> tuple[NDArray[np.uint8]
 
 
 def join_stored(parts: list[tuple[StoredDataset, int]]) -> StoredDataset:
-    """Return what all columns have beside their ranks, given that of parts, and their lengths."""
+    """Return what all columns have beside their ranks, given this for parts, and their lengths."""
     names = [part.feature_names for part, _ in parts if part.feature_names is not None]
     feature_names = np.concatenate(names) if len(names) == len(parts) else None
     if all(part.is_categorical is None for part, _ in parts):

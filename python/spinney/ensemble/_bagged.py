@@ -256,7 +256,7 @@ class BaggedClassifier(ClassTarget, BaseBaggedTrees):
         strata, sizes = self._sample_classes().divide(
             draws, y, target, np.atleast_1d(self.classes_)
         )
-        # A class of which nothing is said has as many draws as samples.
+        # A class that is not named has a draw for each of its samples.
         pairs = zip(sizes, strata.n_draws, strict=True)
         n_draws: list[int | None] = [int(size) if n is None else n for size, n in pairs]
         return draws._replace(
@@ -283,7 +283,7 @@ class BaggedClassifier(ClassTarget, BaseBaggedTrees):
         return None if self._balances_subsamples() else balance_classes(codes, sample_weight)
 
     def _balances_subsamples(self) -> bool:
-        # If every tree is grown on all samples, "balanced_subsample" is the same as "balanced".
+        # If every tree is grown on all samples, "balanced_subsample" means "balanced".
         return bool(self.bootstrap) and self.class_weight == "balanced_subsample"
 
     def predict(self, X: Any) -> NDArray[Any]:

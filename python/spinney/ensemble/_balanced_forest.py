@@ -290,7 +290,7 @@ class BalancedRandomForestClassifier(ForestClassifier):
             for label, n in zip(self.classes_.tolist(), strata.n_draws, strict=True)
             if n is not None
         }
-        # A class of which nothing is said has all its samples.
+        # A class that is not named has all its samples.
         pairs = zip(sizes, strata.n_draws, strict=True)
         n_drawn = sum(int(size) if n is None else n for size, n in pairs)
         if not self.bootstrap:

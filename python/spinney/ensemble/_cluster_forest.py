@@ -86,7 +86,7 @@ class ClusterForest(BaseForest):
         X : {array-like, sparse matrix, collection} of shape (n_samples, n_features)
             The samples.
         *args, **options
-            Those of the local class, unless `X` is a collection.
+            The parameters of the local class, unless `X` is a collection.
 
         Returns
         -------

@@ -218,7 +218,7 @@ class ForestClassifier(BaggedClassifier, BaseForest):
     def _set_oob_attributes(
         self, values: NDArray[np.float64], target: EncodedTarget, is_known: NDArray[np.bool_]
     ) -> None:
-        # The last axis is that of the outputs, as in scikit-learn.
+        # The outputs become the last axis, as in scikit-learn.
         decision = values if self.n_outputs_ == 1 else np.swapaxes(values, 1, 2)
         self.oob_decision_function_ = np.ascontiguousarray(decision)
         codes = target.y[is_known].astype(np.float64)

@@ -135,7 +135,7 @@ class ForestTrees(StoredTrees, FeatureReader):
         self.__dict__.pop("_variances", None)
 
     def _refuse_other_trees(self) -> None:
-        """Raise an error if no trees but those of `fit` will do."""
+        """Raise an error if the trees must come from `fit`."""
 
     def _check_has_trees(self, attribute: str) -> None:
         # AttributeError instead of NotFittedError, so that `hasattr` works, as in scikit-learn.
@@ -230,7 +230,7 @@ class ForestTrees(StoredTrees, FeatureReader):
             self._grow(grow_trees, draws, grown, n_new)
 
     def _grow(self, grow_trees: GrowTrees, draws: Draws, grown: Forest | None, n_new: int) -> None:
-        """Grow new trees and add them to those of earlier calls, if there are any."""
+        """Grow new trees and add them to the trees of earlier calls, if there are any."""
         n_grown = 0 if grown is None else len(grown)
         if grown is not None and self._draws is not None:
             _check_same_samples(self._draws, draws)
@@ -246,9 +246,9 @@ class ForestTrees(StoredTrees, FeatureReader):
             self.__dict__.pop("_estimators", None)
 
     def _check_alike(self, before: dict[str, Any]) -> None:
-        """Raise ValueError if features, outputs or classes differ from those of an earlier call.
+        """Raise ValueError if features, outputs or classes differ from an earlier call's.
 
-        Names of features stay those of the earlier call.
+        Names of features stay as in the earlier call.
 
         Parameters
         ----------

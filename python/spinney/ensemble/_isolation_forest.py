@@ -38,9 +38,9 @@ from spinney.tree import ExtraTreeRegressor
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-# Trees that draw so many rows are grown together: the numbers of the rows take 64 MB.
+# Trees that draw this many rows in all are grown together: the numbers of the rows take 64 MB.
 _ROWS_AT_A_TIME = 2**24
-# A tree of max_samples="auto" sees so many samples.
+# The number of samples that a tree of max_samples="auto" sees.
 _AUTO_SAMPLES = 256
 
 
@@ -109,7 +109,7 @@ class IsolationForest(OutlierMixin, ForestTrees, ShapValues):
         The trees as estimators that share the memory of the forest. They predict the length of the
         path of a sample. They are made when this attribute is first read.
     estimators_features_ : list of ndarray
-        For each tree, the features of which its nodes draw one.
+        For each tree, the features from which its nodes draw one.
     estimators_samples_ : list of ndarray
         For each tree, the sorted indices of the samples it was grown on. They are drawn again when
         this attribute is read.
@@ -218,7 +218,7 @@ class IsolationForest(OutlierMixin, ForestTrees, ShapValues):
             self._reject(name, f"{more}an int in the range [1, inf) or a float in (0.0, 1.0]")
 
     def _count_samples(self, n_samples: int) -> int:
-        """Return how many of so many samples each tree draws."""
+        """Return how many of `n_samples` samples each tree draws."""
         if isinstance(self.max_samples, str):
             return min(_AUTO_SAMPLES, n_samples)
         if not isinstance(self.max_samples, Integral):
@@ -345,7 +345,7 @@ class IsolationForest(OutlierMixin, ForestTrees, ShapValues):
 
     @property
     def estimators_features_(self) -> list[NDArray[np.int64]]:
-        """The features of which the nodes of each tree draw one.
+        """The features from which the nodes of each tree draw one.
 
         The trees of `estimators_` take all features, though they use these alone.
 
@@ -405,7 +405,7 @@ class IsolationForest(OutlierMixin, ForestTrees, ShapValues):
     def _score(self, X: Any) -> NDArray[np.float64]:
         lengths = self.forest_.predict(X, self._count_threads())[:, 0]
         usual = mean_path_length(self.max_samples_)
-        # A single sample is isolated from the outset: as in scikit-learn its score is that of the
+        # A single sample is isolated from the outset: as in scikit-learn it gets the score of the
         # usual path.
         shares = lengths / usual if usual > 0.0 else np.ones_like(lengths)
         scores: NDArray[np.float64] = -np.exp2(-shares)

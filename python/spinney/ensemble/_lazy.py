@@ -32,9 +32,9 @@ class LazyForestClassifier(BaggedClassifier, BaseLazyForest):
     """A forest of classification trees that are never stored.
 
     `fit` only encodes the training data. A prediction expands the nodes of each tree that some
-    query row reaches, and no others. The predictions are, bit for bit, those of a
+    query row reaches, and no others. Predictions equal, bit for bit, the predictions of a
     :class:`RandomForestClassifier` with the same parameters and `random_state` (with
-    `splitter="random"`, those of an :class:`ExtraTreesClassifier`). They depend neither on which
+    `splitter="random"`, of an :class:`ExtraTreesClassifier`). They depend neither on which
     query rows are predicted together nor on the number of threads. A lazy forest pays for few query
     rows, and its memory does not grow with the number of trees.
 
@@ -230,9 +230,9 @@ class LazyForestRegressor(BaggedRegressor, BaseLazyForest):
     """A forest of regression trees that are never stored.
 
     `fit` only encodes the training data. A prediction expands the nodes of each tree that some
-    query row reaches, and no others. The predictions are, bit for bit, those of a
+    query row reaches, and no others. Predictions equal, bit for bit, the predictions of a
     :class:`RandomForestRegressor` with the same parameters and `random_state` (with
-    `splitter="random"`, those of an :class:`ExtraTreesRegressor`). They depend neither on which
+    `splitter="random"`, of an :class:`ExtraTreesRegressor`). They depend neither on which
     query rows are predicted together nor on the number of threads. A lazy forest pays for few query
     rows, and its memory does not grow with the number of trees.
 

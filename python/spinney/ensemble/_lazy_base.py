@@ -199,7 +199,7 @@ class BaseLazyForest(BaseBaggedTrees):
         Returns
         -------
         indices : ndarray of shape (n_samples, k), int64
-            Rows of the training data, that of the largest weight first; of equal weights the first
+            Rows of the training data, the largest weight first; of equal weights the first
             row. -1 where fewer rows have a weight.
         weights : ndarray of shape (n_samples, k), float64
             Their weights in the prediction, as `explore` returns them. 0 where there are fewer.

@@ -220,7 +220,7 @@ class QuantileForestRegressor(ForestRegressor):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The samples. Sparse formats other than CSR are converted to it.
         max_proximities : int, default=None
-            How many training samples to return for each sample: those of the largest counts, and of
+            How many training samples to return for each sample: the most counted, and of
             equal counts the first ones. None means all.
         return_sorted : bool, default=True
             Whether the largest counts come first. False: in the order of the training samples.

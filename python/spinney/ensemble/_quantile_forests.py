@@ -22,9 +22,9 @@ from spinney.tree import DecisionTreeRegressor, ExtraTreeRegressor
 class RandomForestQuantileRegressor(QuantileForestRegressor):
     """A random forest that predicts quantiles of the target, from all samples in its leaves.
 
-    Trees are those of `RandomForestRegressor`. A quantile is one of the training targets that lie
+    Trees grow as in `RandomForestRegressor`. A quantile is one of the training targets that lie
     in the leaves of a sample, over all trees (Meinshausen's quantile regression forest). The names
-    are those of quantile-forest's class, but leaves keep all of their samples by default, in three
+    are as in quantile-forest's class, but leaves keep all of their samples by default, in three
     to four bytes for a sample and tree. Sparse matrices, missing values, categories, weights and
     several outputs are taken. Predictions are the same, bit for bit, whatever the number of threads
     and the storage of `X` is.

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 # The largest importance of fewer shadows says little.
 _LEAST_SHADOWS = 5
 _IMPORTANCES = ("impurity", "corrected", "permutation")
-# With n_estimators="auto" a feature is in so many trees, if trees of this depth use it once.
+# With n_estimators="auto" a feature is in _USES trees, if trees of _DEPTH levels use it once.
 _USES, _DEPTH = 100, 10
 
 _ACCEPTED, _TENTATIVE, _REJECTED = 1, 0, -1
@@ -45,7 +45,7 @@ class Boruta(SelectorMixin, FeatureReader):
     A forest is grown on the features and on as many shadows, which have the values of the features
     in a random order of the samples. A feature scores a hit if it is more important than the most
     important shadow. After many forests, a feature with more hits than chance allows is confirmed,
-    and one with fewer is rejected and dropped. The names are those of boruta_py's `BorutaPy`, and
+    and one with fewer is rejected and dropped. The names are as in boruta_py's `BorutaPy`, and
     sparse matrices, missing values and categories are taken as they are. The result does not depend
     on the number of threads.
 
@@ -56,7 +56,7 @@ class Boruta(SelectorMixin, FeatureReader):
         `RandomForestClassifier` for classes, and a `RandomForestRegressor` for numbers. Its
         `n_estimators` and `random_state` are not used.
     n_estimators : int or "auto", default="auto"
-        Number of trees of each forest. "auto": so many that a feature is used a hundred times.
+        Number of trees of each forest. "auto": enough that a feature is used a hundred times.
     perc : int or float, default=100
         Features are compared with this percentile of the importances of the shadows. 100 means the
         most important shadow; less finds more features, also wrong ones.
@@ -69,7 +69,7 @@ class Boruta(SelectorMixin, FeatureReader):
     max_iter : int, default=100
         Largest number of forests.
     importance_type : {"impurity", "corrected", "permutation"}, default="impurity"
-        The importances: `feature_importances_`, or those of `permutation_importance_oob` with
+        The importances: `feature_importances_`, or by `permutation_importance_oob` with
         `importance_type="impurity"` or "permutation", which are not larger for features of many
         values.
     early_stopping : bool, default=False
@@ -77,7 +77,7 @@ class Boruta(SelectorMixin, FeatureReader):
     n_iter_no_change : int, default=20
         See `early_stopping`.
     n_jobs : int, default=None
-        Number of threads of the forests. None means that of `estimator`, if it is given, else 1
+        Number of threads of the forests. None means `estimator`'s number, if it is given, else 1
         unless `joblib.parallel_config` sets another number; -1 means all processors.
     random_state : int, RandomState instance or None, default=None
         Seed of shadows and forests. An int, which may be as large as 2**64 - 1, makes results
@@ -95,10 +95,10 @@ class Boruta(SelectorMixin, FeatureReader):
     support_ : ndarray of bool of shape (n_features_in_,)
         Which features are confirmed.
     support_weak_ : ndarray of bool of shape (n_features_in_,)
-        Which of the undecided features have a median importance above that of the best shadow.
+        Which of the undecided features have a median importance above the best shadow's.
     ranking_ : ndarray of int of shape (n_features_in_,)
-        1 for confirmed features, 2 for those of `support_weak_`, and larger numbers for the others,
-        by the median of their ranks.
+        1 for confirmed features, 2 for features of `support_weak_`, and larger numbers for the
+        others, by the median of their ranks.
     importance_history_ : ndarray of shape (n_forests, n_features)
         The importances in each forest, NaN for features that were dropped before.
     shadow_history_ : ndarray of shape (n_forests,)

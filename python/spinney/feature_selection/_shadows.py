@@ -11,7 +11,7 @@ from scipy.stats import rankdata
 
 from spinney._data.frames import SINGLE
 
-# So many numbers are held by 16 bits.
+# The number of numbers that 16 bits can tell apart.
 _SMALL = 2**16
 
 

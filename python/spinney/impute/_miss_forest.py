@@ -88,8 +88,8 @@ class MissForestImputer(OneToOneFeatureMixin, TransformerMixin, FeatureReader):
         at every update.
     categorical_features : None, "from_dtype" or array-like of bool, int or str, \
             default="from_dtype"
-        Which columns are categorical. "from_dtype": those of a data frame that have a categorical
-        dtype. Otherwise a boolean mask, or the indices or names of the columns, such as those of
+        Which columns are categorical. "from_dtype": the columns of a data frame with a categorical
+        dtype. Otherwise a boolean mask, or the indices or names of the columns, such as columns of
         strings. None: no column.
     handle_unknown : {"ignore", "error"}, default="ignore"
         What `transform` does with categories that did not occur in `fit`. "ignore": forests send
@@ -425,7 +425,7 @@ def _find_error(true: NDArray[Any], predicted: NDArray[Any]) -> float:
 def _fit(forest: Any, X: NDArray[np.float64], y: NDArray[Any]) -> float:
     """Fit a forest, and return its error out of bag; NaN if all trees have seen all samples."""
     with warnings.catch_warnings():
-        # With few samples or trees, the error is that of those that some tree has not seen.
+        # With few samples or trees, the error covers the samples that some tree has not seen.
         warnings.filterwarnings("ignore", "Some inputs do not have OOB scores")
         forest.fit(X, y)
     return float(forest.oob_score_)

@@ -98,8 +98,8 @@ def class_prototypes(
     Returns
     -------
     prototypes : ndarray of shape (n_classes, n_features), float64
-        For each class, in sorted order, the median of each feature over those of the k nearest that
-        are of the class; missing values are left out.
+        For each class, in sorted order, the median of each feature over the samples of the class
+        among the k nearest; missing values are left out.
     centres : ndarray of shape (n_classes,), int64
         The samples in whose neighbourhoods they are.
 

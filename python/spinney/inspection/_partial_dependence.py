@@ -80,8 +80,8 @@ def partial_dependence(
     -------
     predictions : Bunch
         average : ndarray of shape (n_targets, n_values_1[, n_values_2]), float64
-            Numbers, or shares of classes. The targets are the outputs, or the classes, of which two
-            are one, the second; or `times`. Not with ``kind="individual"``.
+            Numbers, or shares of classes. The targets are the outputs; or the classes, of two
+            classes the second alone; or `times`. Not with ``kind="individual"``.
         individual : ndarray of shape (n_targets, n_samples, n_values_1[, n_values_2]), float64
             Not with ``kind="average"``.
         grid_values : list of ndarray

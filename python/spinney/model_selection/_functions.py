@@ -1,7 +1,7 @@
 """Cross-validation by scikit-learn's functions, in which folds share their work.
 
-Results are, bit for bit, those of fitting the estimator to each fold by
-`fit(X[train], y[train], sample_weight[train])`, with `sample_ids=train` where draws are those of
+Results equal, bit for bit, the results of fitting the estimator to each fold by
+`fit(X[train], y[train], sample_weight[train])`, with `sample_ids=train` where draws are made by
 `bootstrap="poisson"`. The folds of the estimators of this package share the encoded data. All
 other estimators, and what cannot be shared, are left to scikit-learn.
 """
@@ -37,7 +37,7 @@ def cross_validate(
     """Evaluate metrics by cross-validation, and record times.
 
     Does what :func:`sklearn.model_selection.cross_validate` does. For trees, forests and lazy
-    forests of this package all folds share the encoded data. Scores are, bit for bit, those of
+    forests of this package all folds share the encoded data. Scores are, bit for bit, as from
     fitting the estimator to each fold by `fit(X[train], y[train], sample_weight[train])`, with
     `sample_ids=train` if it has `bootstrap="poisson"`.
 
@@ -53,7 +53,7 @@ def cross_validate(
     says why. With `scoring`, `return_train_score` and `return_estimator`, the refits of trees and
     grown forests share the encoded data, unless features are categorical or there are several
     processes. An error that fitting to all rows would raise is raised as it is, whatever
-    `error_score` is; that of a fold alone is scored with it.
+    `error_score` is; an error of one fold is scored with it.
 
     Parameters
     ----------

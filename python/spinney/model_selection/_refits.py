@@ -2,7 +2,7 @@
 
 scikit-learn's loop clones an estimator for each fold, fits the clone to rows of `X`, and passes it
 on with rows of `X` to the scorers, which may be functions of the user. So `X` stays what it is. The
-loop also passes parameters of `fit`, of which it takes the same rows. Here these are the numbers of
+loop also passes parameters of `fit`, and takes the same rows of them. Here these are the numbers of
 the rows, by which `fit` takes its rows from a data set.
 """
 

@@ -61,8 +61,8 @@ class PredictedFolds:
     def make_estimator(self) -> Any:
         """Return an estimator that looks up what an estimator fitted to a fold would predict.
 
-        It takes row numbers in the place of `X`: `fit` those of the training rows of a fold,
-        predictions those of the test rows. It raises RuntimeError for rows that no fold has.
+        It takes row numbers in the place of `X`: `fit` takes the training rows of a fold,
+        predictions take the test rows. It raises RuntimeError for rows that no fold has.
 
         The estimator has the class of the template, because messages of scikit-learn name the class
         and scorers ask for its tags. Four attributes of the instance hide methods of the class.

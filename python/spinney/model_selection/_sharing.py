@@ -332,7 +332,7 @@ def _count_rows(X: Any) -> int:
 
 
 def _predicts_like_ours(estimator_class: type) -> bool:
-    """Return whether estimators of a class predict what those of a class of this package do.
+    """Return whether estimators of a class predict what this package's would.
 
     A subclass does if it has a constructor of its own and methods of other names, but overrides
     none that ours have.

@@ -46,7 +46,7 @@ def plot_importance(
     n_features : int, default=20
         Number of features to show, the most important ones. None means all.
     ax : matplotlib axes, default=None
-        Where to draw. None means the current axes, or those of a new figure if there is none.
+        Where to draw. None means the current axes, or the axes of a new figure if there is none.
 
     Returns
     -------

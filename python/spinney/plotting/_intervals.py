@@ -15,7 +15,7 @@ from spinney.plotting._frame import hide_frame
 from spinney.tree._words import find_feature_names
 
 _BLUE, _DARK, _RED = "#8fc3e8", "#20425c", "#c8452f"
-# So many samples are averaged at each point of a fan.
+# The number of samples that are averaged at each point of a fan.
 _SAMPLES_OF_FAN = 50
 
 

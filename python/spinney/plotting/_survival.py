@@ -35,7 +35,7 @@ def plot_survival_function(
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         The samples, at most 30.
     y : structured array, data frame or pair of arrays, default=None
-        Events and times of any samples, such as those of training: their Kaplan-Meier curve is
+        Events and times of any samples, such as the training's: their Kaplan-Meier curve is
         drawn beside.
     labels : list of str of length n_samples, default=None
         Names of the samples, for a legend.

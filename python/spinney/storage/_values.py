@@ -294,7 +294,7 @@ def _list_simple_types() -> dict[str, _SimpleType]:
         ),
         "Timestamp": (
             pandas.Timestamp,
-            # The time is that of UTC if there is a zone.
+            # The time is in UTC if there is a zone.
             lambda value: (value.to_datetime64(), None if value.tz is None else str(value.tz)),
             _make_timestamp,
         ),

@@ -17,17 +17,17 @@ def integrated_brier_score(y_train: Any, y_test: Any, estimate: Any, times: Any)
     Parameters
     ----------
     y_train, y_test : structured array, data frame or pair of arrays
-        Events and times of the samples of training and of those that are predicted, in any form
-        that `fit` takes. Those of training say how probable it is to be censored.
+        Events and times of the training samples, and of the samples that are predicted, in any form
+        that `fit` takes. The training samples say how probable it is to be censored.
     estimate : array-like of shape (n_samples, n_times)
         The probabilities of no event, as `predict_survival_function` returns them.
     times : array-like of shape (n_times,)
-        The times, ascending, within those of `y_test`.
+        The times, ascending, within the times of `y_test`.
 
     Returns
     -------
     score : float
-        0 is perfect; 0.25 is that of one half everywhere.
+        0 is perfect; a prediction of one half everywhere scores 0.25.
 
     Raises
     ------
@@ -64,7 +64,7 @@ def cumulative_dynamic_auc(
     estimate : array-like of shape (n_samples,) or (n_samples, n_times)
         Risks, or risks at each time such as cumulative hazards.
     times : array-like of shape (n_times,)
-        The times, ascending, within those of `y_test`.
+        The times, ascending, within the times of `y_test`.
 
     Returns
     -------

@@ -24,7 +24,7 @@ class StepFunction:
         Factor and summand of the values.
     domain : tuple, default=(0, None)
         The least and the greatest argument; None means the first or the last place. Before the
-        first place the value is that of the place.
+        first place the function has the value of that place.
 
     Examples
     --------

@@ -218,7 +218,7 @@ class NodeLabels:
     def choose_fill(self, node: int) -> Color:
         """Return the colour of a node.
 
-        For classes, that of the largest class, the stronger the farther it is ahead of the next
+        For classes, the largest class's colour, the stronger the farther it is ahead of the next
         one. Else the stronger the larger the value, or, with several outputs, the purer the node.
         """
         if self.class_colors is not None:
@@ -234,7 +234,7 @@ class NodeLabels:
 
 
 def _name_by_numbers(classes: NDArray[Any]) -> NDArray[Any]:
-    """Return symbolic names of classes, those of scikit-learn."""
+    """Return symbolic names of classes, as scikit-learn's."""
     return np.array([f"y[{code}]" for code in range(classes.shape[0])])
 
 
@@ -245,7 +245,7 @@ def cut_name(name: str, length: int = _MAX_NAME) -> str:
 
 
 def choose_colors(n: int) -> list[Color]:
-    """Return distinct colours: those of the palette, or hues at equal distances if they run out."""
+    """Return distinct colours: the palette's, or hues at equal distances if they run out."""
     if n <= len(_PALETTE):
         return list(_PALETTE[:n])
     # Neighbours differ in lightness too.

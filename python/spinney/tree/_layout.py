@@ -10,7 +10,7 @@ from __future__ import annotations
 def place_nodes(
     left: list[int], right: list[int], breadths: list[float], gap: float
 ) -> list[float]:
-    """Return the centre of each node across the levels of the tree; that of the root is 0.
+    """Return the centre of each node across the levels of the tree; the root's is 0.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ def place_nodes(
     -------
     centres : list of float
     """
-    # The centre of each node, in relation to that of its parent.
+    # The centre of each node, in relation to its parent's.
     offsets = [0.0] * len(left)
     contours: dict[int, _Contour] = {}
     for node in range(len(left) - 1, -1, -1):

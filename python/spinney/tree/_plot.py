@@ -14,7 +14,7 @@ from spinney.tree._base import BaseDecisionTree
 from spinney.tree._labels import NodeLabels, Options
 from spinney.tree._words import check_tree
 
-# That of scikit-learn, where nobody has asked for any.
+# scikit-learn's precision, where nobody has asked for one.
 _DEFAULT_PRECISION = Default(3)
 
 
@@ -37,7 +37,7 @@ def plot_tree(
 ) -> list[Any]:
     """Draw a tree.
 
-    The parameters are those of :func:`sklearn.tree.plot_tree`, and `rotate`. No two boxes overlap.
+    The parameters are as in :func:`sklearn.tree.plot_tree`, and `rotate`. No two boxes overlap.
     Each inner node shows the condition under which samples go to its first child ("yes"), and
     "missing: yes" or "missing: no" if its feature had missing values in training. A split on a
     categorical feature shows how many of the categories it lists, and the first of them. A bar
@@ -55,7 +55,7 @@ def plot_tree(
         Names of the features. None means those that `fit` saw, or else "x[0]", "x[1]" and so on.
     class_names : array-like of shape (n_classes,) or bool, default=None
         Names of the classes, in the order of `classes_`. None means `classes_` itself; for a tree
-        of a forest, those of the forest. True means "y[0]", "y[1]" and so on. False means that
+        of a forest, the forest's names. True means "y[0]", "y[1]" and so on. False means that
         classes are not named. Trees with several outputs have the names of `classes_`.
     label : {'all', 'root', 'none'}, default='all'
         In which nodes numbers have labels.
@@ -74,7 +74,7 @@ def plot_tree(
         it is not given, distinct thresholds of a feature have as many digits as they differ by.
     ax : matplotlib axes, default=None
         Where to draw; what is there is removed. None means the current axes, or, if there is no
-        figure, those of a new one, which is as large as the tree needs.
+        figure, the axes of a new one, which is as large as the tree needs.
     fontsize : float, default=None
         Size of the text in points. None means as large as the axes allow. If the tree does not fit
         into the axes at this size, it is drawn smaller, with a warning.

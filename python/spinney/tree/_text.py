@@ -28,7 +28,7 @@ from spinney.tree._words import (
 
 # Longer sets of categories are cut off after this many names.
 _MAX_NAMED = 10
-# Those of scikit-learn, where nobody has asked for any.
+# scikit-learn's number of decimals, where nobody has asked for one.
 _DEFAULT_DECIMALS = Default(2)
 _DEFAULT_PRECISION = Default(3)
 
@@ -60,7 +60,7 @@ def export_text(
         so on.
     class_names : array-like of shape (n_classes,), default=None
         Names of the classes, in the order of `classes_`. None means `classes_` itself; for a tree
-        of a forest, those of the forest. Trees with several outputs show no names of classes.
+        of a forest, the forest's names. Trees with several outputs show no names of classes.
     max_depth : int, default=10
         Depth of the deepest nodes that are shown. None means that all are.
     spacing : int, default=3
@@ -205,7 +205,7 @@ def export_graphviz(
 ) -> str | None:
     """Export a tree in the language of Graphviz.
 
-    The parameters are those of :func:`sklearn.tree.export_graphviz`, and a split on a categorical
+    The parameters are as in :func:`sklearn.tree.export_graphviz`, and a split on a categorical
     feature or with missing values is shown as :func:`plot_tree` shows it. Long names are cut.
 
     Parameters
@@ -220,7 +220,7 @@ def export_graphviz(
         Names of the features. None means those that `fit` saw, or else "x[0]", "x[1]" and so on.
     class_names : array-like of shape (n_classes,) or bool, default=None
         Names of the classes, in the order of `classes_`. None means `classes_` itself; for a tree
-        of a forest, those of the forest. True means "y[0]", "y[1]" and so on. False means that
+        of a forest, the forest's names. True means "y[0]", "y[1]" and so on. False means that
         classes are not named. Trees with several outputs have the names of `classes_`.
     label : {'all', 'root', 'none'}, default='all'
         In which nodes numbers have labels.

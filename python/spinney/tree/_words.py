@@ -99,7 +99,7 @@ def find_names(
 def find_feature_names(
     owner: str, estimator: Any, feature_names: Any, default_name: str
 ) -> list[str]:
-    """Return the names that the user gives, or those of `fit`, or numbered names."""
+    """Return the names that the user gives, or the names that `fit` saw, or numbered names."""
     n_features = int(estimator.n_features_in_)
     if feature_names is not None:
         names = read_names(owner, "feature_names", feature_names)
