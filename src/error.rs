@@ -13,13 +13,13 @@ pub enum Error {
         name: &'static str,
         /// The value that was given.
         got: String,
-        /// The legal values.
+        /// The legal values, as words that follow "must be".
         expected: &'static str,
     },
     /// An array argument whose contents are not legal.
     #[error("{name} must be {expected}. Got {got} instead.")]
     InvalidArgument {
-        /// The argument.
+        /// The name of the argument, with which the message begins.
         name: &'static str,
         /// What was found in it.
         got: String,
@@ -47,7 +47,7 @@ pub enum Error {
     /// More rows, columns or nodes than the index types hold.
     #[error("{what} is limited to {limit}. Got {got} instead.")]
     TooLarge {
-        /// The quantity.
+        /// The quantity in words, with which the message begins.
         what: &'static str,
         /// The largest legal value of the quantity.
         limit: u64,

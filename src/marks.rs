@@ -6,7 +6,7 @@ pub fn words_for(n_places: usize) -> usize {
     n_places.div_ceil(64)
 }
 
-/// Marks a place.
+/// Sets the bit of a place.
 pub fn mark(words: &mut [u64], place: usize) {
     words[place / 64] |= 1 << (place % 64);
 }
@@ -38,7 +38,7 @@ impl<'a> Marks<'a> {
         self.n_marked
     }
 
-    /// Number of words.
+    /// Number of words, which have 64 places each.
     pub fn n_words(&self) -> usize {
         self.words.len()
     }

@@ -5,9 +5,9 @@ use std::ops::AddAssign;
 
 /// The weight of some rows, and the weight of the second class among them.
 pub trait BinPair: Copy + Default + PartialEq + AddAssign + Send + Sync + 'static {
-    /// Makes a pair.
+    /// Packs both weights; as a `u64` each must be below 2^32.
     fn pack(weight: u64, second: u64) -> Self;
-    /// Both weights.
+    /// The weight of the rows, and the weight of the second class among them.
     fn unpack(self) -> [u64; 2];
     /// The pair, or nothing; the mask has all bits or none.
     fn masked(self, mask: u64) -> Self;
@@ -29,7 +29,7 @@ impl BinPair for u64 {
     }
 }
 
-/// Weights of more than 32 bits.
+/// A pair of weights of more than 32 bits.
 #[derive(Clone, Copy, Default, PartialEq)]
 pub struct WidePair(u64, u64);
 

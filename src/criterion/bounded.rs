@@ -13,7 +13,7 @@ pub(super) const SLACK: f64 = 1.0 + 1e-9;
 /// A summary of a set of samples: enough to bound the gain of splitting the set off.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Summary<S> {
-    /// The weight of the samples.
+    /// The weight of the samples, in the target's integer unit.
     pub weight: u64,
     /// See [`Bounded::Spread`].
     pub spread: S,
@@ -22,7 +22,7 @@ pub struct Summary<S> {
 /// The numbers of a node that the bounds of its columns need.
 #[derive(Debug)]
 pub struct Ceiling<M> {
-    /// The weight of the node.
+    /// The weight of the node, in the target's integer unit.
     pub weight: f64,
     /// An upper bound of the squared distance between the node's mean and the farthest of its
     /// samples.

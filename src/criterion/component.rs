@@ -33,14 +33,14 @@ pub struct ClassWeights {
 }
 
 impl ClassWeights {
-    /// Forgets all classes.
+    /// Removes all classes, and keeps the memory.
     pub fn clear(&mut self) {
         self.categories.clear();
         self.weights.clear();
         self.ends.clear();
     }
 
-    /// The number of classes.
+    /// The number of classes that were pushed.
     pub fn n_classes(&self) -> usize {
         self.ends.len()
     }

@@ -20,7 +20,7 @@ use crate::runtime::Runtime;
 
 /// Code that needs a criterion, whatever its type; see [`visit`].
 pub trait Visitor {
-    /// The result of the visit.
+    /// What [`visit`](Self::visit) returns.
     type Output;
     /// Runs the code with this criterion.
     fn visit<C: Criterion>(self, criterion: &C) -> Result<Self::Output>;

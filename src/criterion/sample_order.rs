@@ -34,7 +34,7 @@ impl SampleOrder {
         &self.sample_of
     }
 
-    /// The sample that has this rank.
+    /// The sample of a rank.
     #[inline]
     pub fn sample(&self, rank: u32) -> u32 {
         self.sample_of[rank as usize]

@@ -32,7 +32,7 @@ pub trait Statistics: Sync {
     fn totals(&self, samples: &[u32]) -> Self::Totals;
     /// The statistics of a node without the samples of one of its children.
     fn minus(&self, node: &Self::Totals, child: &Self::Totals) -> Self::Totals;
-    /// The integer weight of a sample.
+    /// The weight of a sample as an integer multiple of the target's unit of weight.
     fn sample_weight(&self, sample: u32) -> u64;
     /// The total weight, as an integer multiple of the target's unit of weight.
     fn weight(&self, totals: &Self::Totals) -> u64;
@@ -90,7 +90,7 @@ pub trait Statistics: Sync {
     }
     /// Moves a sample of the node to the pushed side. O(1) per output.
     fn push(&self, node: &Self::Totals, scan: &mut Self::Scan, pushed: &mut Self::Pushed, sample: u32);
-    /// The weight of the pushed samples.
+    /// The weight of the pushed samples, in the unit of [`weight`](Self::weight).
     fn pushed_weight(pushed: &Self::Pushed) -> u64;
     /// A score of the split between the pushed samples and the rest: the more the impurity falls,
     /// the higher the score. Both sides must have a weight above 0. Scores of different nodes

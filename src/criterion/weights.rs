@@ -140,11 +140,11 @@ pub trait Moment:
 pub trait Sizes: Copy + Default + AddAssign + Send + Sync + 'static {
     /// The weight of one row, and the number 1.
     fn of_row(weight: u64) -> Self;
-    /// The weight.
+    /// The weight of the rows together.
     fn weight(self) -> u64;
     /// Whether there are several rows.
     fn are_several(self) -> bool;
-    /// The sizes, or nothing.
+    /// The sizes, or nothing; the mask has all bits or none.
     fn masked(self, mask: u64) -> Self;
 }
 

@@ -132,7 +132,7 @@ fn others(rows: &[u32], n_samples: usize) -> Vec<u32> {
 /// A fold: the rows that its forest is grown on, and the rows that its forest predicts for.
 #[derive(Debug, Clone)]
 pub struct Fold<'a> {
-    /// The training rows.
+    /// The rows on which the forest of the fold is grown.
     pub train: TrainingRows<'a>,
     /// Weight of each training row, if the rows are weighted.
     pub sample_weight: Option<&'a [f64]>,

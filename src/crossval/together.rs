@@ -39,7 +39,7 @@ pub const NOBODY: u32 = u32::MAX;
 /// The folds of one data set whose trees descend together.
 #[derive(Debug, Clone, Copy)]
 pub struct SharedFolds<'a> {
-    /// Number of folds.
+    /// Number of folds: `owners` and `askers` are below it, or [`NOBODY`].
     pub n_folds: usize,
     /// For each training row, the fold that holds it out, or [`NOBODY`].
     pub owners: &'a [u32],

@@ -103,7 +103,7 @@ impl<T: Plain> Buffer<T> {
 }
 
 impl Buffer<u8> {
-    /// Some of the bytes.
+    /// Some of the bytes, in the same memory.
     pub fn part(&self, range: std::ops::Range<usize>) -> Self {
         let part = &self[range];
         self.share(NonNull::from(part).cast(), part.len())

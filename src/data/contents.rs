@@ -22,7 +22,7 @@ pub(crate) struct RowsOf<'a> {
     /// The number in the data set of each row of the target; `None` if that is its own number.
     pub numbers: Option<&'a [u32]>,
     pub target: &'a Target,
-    /// Rows of the target.
+    /// Rows of the target, by their numbers in it.
     pub rows: &'a [u32],
 }
 

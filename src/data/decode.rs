@@ -16,9 +16,9 @@ pub enum Decoded {
     Dense(Vec<f64>),
     /// The arrays of a CSR matrix.
     Csr {
-        /// Where rows begin, and the end.
+        /// Where the entries of each row begin, then the number of all entries.
         indptr: Vec<i64>,
-        /// The feature of each nonzero.
+        /// The feature of each entry.
         indices: Vec<i64>,
         /// The value of each nonzero, NaN if missing.
         data: Vec<f64>,

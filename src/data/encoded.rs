@@ -27,7 +27,7 @@ pub struct EncodedMatrix {
 }
 
 impl EncodedMatrix {
-    /// All rows of a data set.
+    /// All rows of a data set, as a matrix.
     pub fn new(data: Dataset) -> Self {
         Self { data, rows: None, codes: Arc::default() }
     }

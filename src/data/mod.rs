@@ -254,12 +254,12 @@ impl Dataset {
         self.categories.len()
     }
 
-    /// Number of rows.
+    /// Number of rows; their numbers are below it.
     pub fn n_samples(&self) -> usize {
         self.n_samples
     }
 
-    /// Number of columns.
+    /// Number of columns, categorical ones included.
     pub fn n_features(&self) -> usize {
         self.n_features
     }

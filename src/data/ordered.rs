@@ -14,7 +14,7 @@ use crate::runtime::Runtime;
 /// The order of the categories of a feature. A missing value is one more category.
 #[derive(Debug, Clone)]
 pub(crate) struct Places {
-    /// The feature.
+    /// The number of the categorical feature.
     pub feature: u32,
     /// The place of each rank, each below the number of ranks and given once; `None` if the
     /// categories are not told apart, so that the column does not vary.

@@ -18,7 +18,7 @@ const MOST: u64 = 1 << 20;
 /// numbers, and each operation rounds.
 const ROUNDING: f64 = 4.0 * f64::EPSILON;
 
-/// Weights as integers.
+/// Weights as the smallest integers in the same proportion.
 #[derive(Debug)]
 pub(super) struct Proportion {
     pub integers: Vec<u64>,

@@ -14,7 +14,7 @@ const SIZE_BITS: i32 = 25;
 /// The values that one output takes.
 pub(super) struct Range {
     pub center: f64,
-    /// The largest magnitude of a value.
+    /// The largest absolute value.
     pub peak: f64,
     /// The largest distance of a value from the centre.
     extent: f64,

@@ -44,7 +44,7 @@ pub struct RowGroup {
 }
 
 impl RowGroup {
-    /// A group of no rows.
+    /// A group that has no rows yet.
     pub fn new(n_features: usize) -> Result<Self> {
         let mut stored = memory::zeros(WHAT, n_features + 1)?;
         stored[n_features] = u64::MAX;

@@ -100,7 +100,7 @@ impl<T: Element, I: SparseIndex> RowEntries for SparseView<'_, T, I> {
 /// Of the cells only stored ones are read, so that others need not be cleared.
 #[derive(Default)]
 pub struct Scattered {
-    /// By feature, a bit.
+    /// By feature, a bit: whether the row stores an entry.
     stored: Vec<u64>,
     /// By feature; of those that are not stored, anything.
     cells: Vec<f64>,
@@ -142,9 +142,9 @@ impl Scattered {
 /// A row, as a traversal reads it.
 #[derive(Clone, Copy)]
 pub enum Row<'a> {
-    /// By feature.
+    /// All cells of the row, by feature.
     Cells(FloatSlice<'a>),
-    /// Of a sparse matrix.
+    /// The scattered entries of a row of a sparse matrix.
     Scattered(&'a Scattered),
     /// The row of this number, cell by cell.
     Asked(&'a dyn Query, u32),
@@ -237,7 +237,7 @@ pub struct Reader<'a> {
     rows: &'a dyn Rows,
     n_features: usize,
     way: Way<'a>,
-    /// The first row of the block.
+    /// The number of the block's first row.
     start: usize,
     /// Rows of a wide sparse matrix, once they are read in groups.
     group: Option<RowGroup>,
@@ -323,7 +323,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// A row of the block.
+    /// A row of the block, by its number in the matrix.
     #[inline]
     pub fn row(&mut self, row: usize) -> Row<'_> {
         let cells = |row: usize| row * self.n_features..(row + 1) * self.n_features;

@@ -38,7 +38,7 @@ pub struct Survival {
     /// less the cumulative hazard of all samples up to the sample's time (Therneau, Grambsch, Fleming,
     /// "Martingale-based residuals for survival models", Biometrika 77, 1990).
     pub residuals: Arc<[i64]>,
-    /// The distinct times, ascending.
+    /// The distinct times of samples with a weight, ascending.
     pub distinct: Arc<[f64]>,
     /// For each distinct time, at how many distinct times from then on an event comes.
     pub n_event_times_from: Arc<[u32]>,

@@ -56,11 +56,11 @@ pub enum TargetValues {
     Numbers(Numbers),
     /// Survival analysis: a time for each sample, and whether an event came then.
     Survival(Survival),
-    /// Nothing is to be predicted.
+    /// Nothing is to be predicted, as in an isolation forest.
     Absent,
 }
 
-/// The classes of all samples.
+/// The classes of all samples, as slots of counts.
 #[derive(Debug, Clone)]
 pub struct Classes {
     /// Row-major `(n_samples, n_outputs)`. The class of output `o` is stored as `first[o] + class`,
@@ -345,12 +345,12 @@ impl Target {
         Self { n_samples: self.n_samples, n_outputs: self.n_outputs, weights, weight_unit, values }
     }
 
-    /// Number of samples.
+    /// Number of samples, with or without a weight.
     pub fn n_samples(&self) -> usize {
         self.n_samples
     }
 
-    /// Number of outputs.
+    /// Number of values to predict for each sample: the columns of `y`.
     pub fn n_outputs(&self) -> usize {
         self.n_outputs
     }
@@ -366,7 +366,7 @@ impl Target {
         self.weight_unit
     }
 
-    /// The task and its values.
+    /// The values of the target, in the form of its task.
     pub fn values(&self) -> &TargetValues {
         &self.values
     }

@@ -105,7 +105,7 @@ impl Weights {
         }
     }
 
-    /// The largest weight. O(samples).
+    /// The largest integer weight. O(samples).
     pub fn max(&self) -> u64 {
         match self {
             Self::Unit | Self::Present(_) => 1,
@@ -114,7 +114,7 @@ impl Weights {
         }
     }
 
-    /// The total weight of `n_samples` samples.
+    /// The sum of the integer weights of `n_samples` samples.
     pub(super) fn total(&self, n_samples: usize) -> u64 {
         match self {
             Self::Unit => n_samples as u64,

@@ -50,7 +50,7 @@ type Entries<'a> = (&'a mut [i32], &'a mut [f64]);
 type Part<'a> = (&'a [f64], &'a [usize], Vec<Entries<'a>>);
 
 impl Blocks {
-    /// No contributions yet.
+    /// Room for the contributions of all rows, which are 0 so far.
     pub fn zeros(
         (n_samples, row_len): (usize, usize),
         shape: BlockShape,

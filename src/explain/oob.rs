@@ -36,7 +36,7 @@ pub enum Loss {
 /// The rows that were drawn from, and their targets.
 #[derive(Clone, Copy)]
 pub struct Training<'a> {
-    /// The rows.
+    /// The training rows; their numbers are the sampler's.
     pub x: &'a dyn Matrix,
     /// Classes as numbers, or numbers. Row-major `(n_samples, n_outputs)`.
     pub y: &'a [f64],
@@ -50,7 +50,7 @@ pub struct Permutations<'a> {
     /// The group of each feature; the columns of a group are permuted together. Features of groups
     /// from `n_groups` on are left as they are.
     pub groups: &'a [u32],
-    /// Number of groups.
+    /// Number of groups that are permuted.
     pub n_groups: usize,
     /// How often columns are permuted.
     pub n_repeats: usize,

@@ -133,9 +133,9 @@ impl Plan {
 pub enum Kept {
     /// The second of two class shares: the first one is its complement.
     SecondShare,
-    /// All class shares.
+    /// The shares of all classes.
     Shares,
-    /// All numbers.
+    /// The numbers of all outputs.
     Numbers,
 }
 

@@ -45,7 +45,7 @@ const MANY: usize = 1 << 12;
 pub struct Section {
     /// At most 40 bytes of printable ASCII.
     pub name: String,
-    /// Of the file.
+    /// The range of its bytes in the file.
     pub bytes: Range<usize>,
 }
 

@@ -34,7 +34,7 @@ pub enum Curve {
 /// The outcomes of the training rows, in order of time.
 #[derive(Debug, Clone, Copy)]
 pub struct RankedEvents<'a> {
-    /// Times, ascending.
+    /// The time of each training row, ascending.
     pub times: &'a [f64],
     /// The codes of the events, 0 where a row is censored.
     pub events: &'a [u32],

@@ -81,7 +81,6 @@ pub(crate) struct Bags<'a> {
 
 /// What a tree is grown on.
 pub(crate) struct Bag<'a> {
-    /// The seed of the tree.
     seed: u64,
     /// The target with the weights that its rows have in this tree.
     pub target: Cow<'a, Target>,

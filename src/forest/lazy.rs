@@ -57,7 +57,7 @@ pub struct Explored {
 pub struct Kernel {
     /// Position in `indices` at which each row begins, and at the end the length of `indices`.
     pub indptr: Vec<i64>,
-    /// Numbers of the training rows.
+    /// The number of the training row of each weight.
     pub indices: Vec<i64>,
     /// Weight of each training row in `indices`.
     pub data: Vec<f64>,
@@ -80,12 +80,12 @@ impl LazyForest {
         Ok(Self { data, target, params, sample_ids: sample_ids.map(Into::into) })
     }
 
-    /// The training data.
+    /// The encoded training data, which every prediction reads.
     pub fn data(&self) -> &Dataset {
         &self.data
     }
 
-    /// The hyperparameters of the forest.
+    /// The checked hyperparameters, with which each prediction grows what it needs.
     pub fn params(&self) -> &ValidForestParams {
         &self.params
     }

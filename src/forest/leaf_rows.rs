@@ -22,13 +22,13 @@ const WHAT: &str = "the rows of the leaves";
 /// The rows of the leaves of the trees of a forest, tree by tree.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LeafLists {
-    /// Number of rows, and of nodes, of each tree.
+    /// For each tree, how many items of `rows` and `counts` it has.
     pub n_rows: Vec<i64>,
-    /// See `n_rows`.
+    /// For each tree, the number of its nodes.
     pub n_nodes: Vec<i64>,
-    /// Ranks of rows.
+    /// The rows of the leaves, by their ranks in the order of all rows.
     pub rows: Vec<u32>,
-    /// How often each of them counts.
+    /// How often each of `rows` counts.
     pub counts: Vec<u32>,
     /// For each tree, bits of its rows: the first ones of their leaves.
     pub firsts: Vec<u64>,
@@ -163,11 +163,11 @@ pub struct LeafRows<'a> {
 /// How often rows count.
 #[derive(Debug, Clone, Copy)]
 pub enum Counts<'a> {
-    /// Once.
+    /// Every row counts once.
     Once,
     /// Up to 255 times.
     U8(&'a [u8]),
-    /// More often.
+    /// Any number of times.
     U32(&'a [u32]),
 }
 
@@ -175,7 +175,7 @@ pub enum Counts<'a> {
 struct TreeRows<'a> {
     leaves: Marks<'a>,
     firsts: Marks<'a>,
-    /// Where its rows begin.
+    /// Where the rows of the tree begin among the rows of all trees.
     start: usize,
 }
 

@@ -105,7 +105,7 @@ impl Forest {
         self.first().n_classes().len()
     }
 
-    /// Values per prediction: `n_outputs * max_n_classes`.
+    /// Values of a prediction: outputs times the largest number of classes of an output.
     pub fn n_values(&self) -> usize {
         self.first().n_values()
     }

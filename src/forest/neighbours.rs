@@ -30,7 +30,7 @@ pub struct Leaves<'a> {
 /// The shares of trees in which rows share a leaf, as a CSR matrix without zeros.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Proximities {
-    /// Where rows begin, and the end.
+    /// Where the entries of each row begin, then the number of all entries.
     pub indptr: Vec<i64>,
     /// The other row of each entry, ascending in a row.
     pub indices: Vec<i32>,
@@ -174,9 +174,9 @@ impl ByLeaf {
 
 /// Counts the trees in which a row shares a leaf with others.
 struct Counter {
-    /// By other row.
+    /// By other row, the trees so far in which it shares the leaf.
     counts: Vec<u32>,
-    /// The other rows with a count.
+    /// The other rows whose count is above 0.
     found: Vec<u32>,
 }
 

@@ -17,7 +17,7 @@ const TREES_AT_ONCE: usize = 64;
 pub struct OobPrediction {
     /// Row-major `(n_samples, n_values)`; zeros where no tree is left.
     pub values: Vec<f64>,
-    /// The number of such trees, `(n_samples,)`.
+    /// By row, the number of trees that have not seen it.
     pub n_trees: Vec<u32>,
 }
 

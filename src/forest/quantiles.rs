@@ -57,7 +57,7 @@ pub struct RankedTargets<'a> {
     pub values: &'a [f64],
     /// For each output but the first, by rank in the first one, the rank in this one.
     pub ranks: &'a [u32],
-    /// Number of rows.
+    /// Number of training rows.
     pub n_samples: usize,
 }
 

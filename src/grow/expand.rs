@@ -25,7 +25,7 @@ pub struct Pending<'s, C: Criterion> {
     pub depth: u64,
     /// The key of the node's random choices.
     pub key: NodeKey,
-    /// The criterion's statistics of the rows.
+    /// The statistics of all rows of the node.
     pub totals: C::Totals,
     /// Number of entries that the rows store: cells of dense data, nonzeros of sparse data.
     pub n_entries: usize,
@@ -56,7 +56,7 @@ pub struct Leaf<'s, C: Criterion> {
     pub samples: SampleSet<'s>,
     /// Distance from the root of the tree.
     pub depth: u64,
-    /// The criterion's statistics of the rows.
+    /// The statistics of all rows of the leaf.
     pub totals: C::Totals,
     /// Limits of the prediction; `None` unless features have monotonic constraints.
     pub limits: Option<Limits>,
@@ -70,7 +70,7 @@ impl<C: Criterion> Leaf<'_, C> {
     }
 }
 
-/// The outcome of [`Pending::expand`].
+/// What [`Pending::expand`] makes of a node.
 #[allow(clippy::large_enum_variant, reason = "taken apart at once; a box would cost an allocation per split")]
 pub enum Expansion<'s, C: Criterion> {
     /// A stop rule holds, or no split is legal.
@@ -83,7 +83,7 @@ pub enum Expansion<'s, C: Criterion> {
 /// [`children`](Self::children) or [`child`](Self::child), when it is known which of them are
 /// wanted, so that nothing is prepared for a child that is not.
 pub struct Fork<'s, C: Criterion> {
-    /// The split of the node.
+    /// The split, which routes any row.
     pub split: Split,
     node: Pending<'s, C>,
     parts: ChildrenFacts<C>,

@@ -15,7 +15,7 @@ pub struct Permutation(PermutationKind);
 enum PermutationKind {
     /// For up to [`SHUFFLE_UP_TO`] features.
     Shuffle(Shuffle),
-    /// For more features.
+    /// For more than [`SHUFFLE_UP_TO`] features.
     Network(Network),
 }
 

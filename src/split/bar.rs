@@ -13,7 +13,7 @@ pub(crate) const DRIFT_SLACK: f64 = 1e-12;
 /// Tells which columns of a node may win.
 pub(crate) struct Bar<C: Criterion> {
     ceiling: Ceiling<C::Mean>,
-    /// The weight of the node.
+    /// The weight of the node, in the target's integer unit.
     pub(crate) weight: f64,
     /// The least gain that can win; minus infinity while there is no candidate.
     pub(crate) gain: f64,

@@ -135,12 +135,12 @@ impl<C: Criterion> Best<C> {
         self.holder.map(|holder| holder.candidate)
     }
 
-    /// The score of the best candidate.
+    /// The score of the best candidate; `None` if none was offered.
     pub fn score(&self) -> Option<f64> {
         self.holder.as_ref().map(|holder| holder.score)
     }
 
-    /// The feature of the best candidate.
+    /// The feature of the best candidate; `None` if none was offered.
     pub fn feature(&self) -> Option<u32> {
         self.holder.as_ref().map(|holder| holder.candidate.feature)
     }

@@ -17,7 +17,7 @@ use crate::tuning::tuned;
 pub(crate) trait ColumnSearch<C: Criterion>: Sync {
     /// Buffers of one worker. Each search assumes that they are dirty.
     type Scratch: Send;
-    /// Lends buffers to a worker.
+    /// Lends scratch to a worker.
     fn lend(&self) -> Self::Scratch;
     /// Takes back the buffers of a worker.
     fn take_back(&self, _scratch: Self::Scratch) {}
@@ -77,7 +77,7 @@ pub(crate) struct Progress<C: Criterion> {
 }
 
 impl<C: Criterion> Progress<C> {
-    /// Nothing yet.
+    /// No column has been searched; `best` may hold an earlier candidate.
     pub fn new(best: Best<C>) -> Self {
         Self { best, n_varying: 0, constants: Vec::new() }
     }

@@ -8,7 +8,7 @@ use crate::rng::{NodeKey, Side};
 /// values go.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Candidate {
-    /// The feature that is cut.
+    /// The number of the feature that is cut.
     pub feature: u32,
     /// The largest rank of a value that goes left; for a categorical feature, the last place in the
     /// order of the categories that goes left.
@@ -60,7 +60,7 @@ impl Candidate {
         Self { feature, last_left, missing: None, order: 0, cut, n_left, is_loose: false }
     }
 
-    /// Whether missing values go left.
+    /// Whether missing values go left; false if the node has none.
     #[inline]
     pub fn missing_go_left(&self) -> bool {
         self.missing == Some(Side::Left)
@@ -102,20 +102,20 @@ impl Candidate {
 pub enum ThresholdRule {
     /// Half way between the values of two ranks.
     Between {
-        /// The last rank that goes left.
+        /// The largest rank that goes left.
         last_left: u32,
-        /// The first rank that goes right.
+        /// The least rank that goes right.
         first_right: u32,
     },
     /// This threshold, which the search has computed.
     At(f64),
     /// See [`Cut::Random`].
     Random {
-        /// The key of the node.
+        /// The key of the node, from which the position is derived.
         key: NodeKey,
-        /// The rank of the least value.
+        /// The rank of the least value of the node, which goes left.
         lowest: u32,
-        /// The rank of the greatest value.
+        /// The rank of the greatest value of the node, which goes right.
         highest: u32,
     },
 }

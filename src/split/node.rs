@@ -86,7 +86,7 @@ impl<'a, C> Search<'a, C> {
 }
 
 impl<'a, C> Search<'a, C> {
-    /// Returns this search on other threads.
+    /// Returns this search with another runtime: other threads, another stop flag.
     pub fn with_runtime<'b>(&self, runtime: &'b Runtime<'b>) -> Search<'b, C>
     where
         'a: 'b,
@@ -103,13 +103,13 @@ impl<C> Clone for Search<'_, C> {
 
 impl<C> Copy for Search<'_, C> {}
 
-/// A node to be split.
+/// A node whose best split is searched.
 pub struct Node<'a, C: Criterion> {
-    /// The rows of the node.
+    /// The training rows of the node.
     pub samples: &'a SampleSet<'a>,
     /// How many entries the rows store: cells of dense data, nonzeros of sparse data.
     pub n_entries: usize,
-    /// The statistics of the rows.
+    /// The statistics of these rows.
     pub totals: &'a C::Totals,
     /// The key from which the node's random choices are derived.
     pub key: NodeKey,
@@ -170,7 +170,7 @@ pub(crate) enum Outcome {
 }
 
 impl<C: Criterion> Search<'_, C> {
-    /// How many features each node draws.
+    /// How many features each node draws: `max_features`, or all if there are fewer.
     pub fn n_drawn(&self) -> usize {
         self.params.max_features.min(self.data.n_features() as u64) as usize
     }

@@ -43,7 +43,7 @@ impl Samples {
         self.root().set_positions();
     }
 
-    /// The node of all rows.
+    /// The root: the node of all rows.
     pub fn root(&mut self) -> SampleSet<'_> {
         SampleSet { start: 0, ids: &mut self.ids, scratch: &mut self.scratch, positions: &self.positions }
     }
@@ -70,7 +70,7 @@ impl SampleSet<'_> {
         self.ids.is_empty()
     }
 
-    /// The ids of the node's rows.
+    /// The numbers of the node's rows in the data set.
     #[inline]
     pub fn ids(&self) -> &[u32] {
         self.ids

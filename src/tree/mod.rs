@@ -247,12 +247,12 @@ impl Tree {
         n_values(&self.n_classes) / self.n_outputs()
     }
 
-    /// Values per node: `n_outputs * max_n_classes`.
+    /// Values of a node: outputs times the largest number of classes of an output.
     pub fn n_values(&self) -> usize {
         n_values(&self.n_classes)
     }
 
-    /// Number of nodes, leaves included.
+    /// Number of nodes: inner nodes and leaves.
     pub fn node_count(&self) -> usize {
         self.nodes.feature.len()
     }
@@ -262,7 +262,7 @@ impl Tree {
         self.max_depth
     }
 
-    /// Number of leaves.
+    /// Number of leaves: 1 if the root is not split.
     pub fn n_leaves(&self) -> usize {
         self.n_leaves
     }
@@ -275,7 +275,7 @@ impl Tree {
         move |node| scale_by_power_of_two(weights[node], scale)
     }
 
-    /// The arrays of the tree.
+    /// The nodes as parallel arrays, in preorder.
     pub fn nodes(&self) -> &NodeArrays {
         &self.nodes
     }

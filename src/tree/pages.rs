@@ -24,7 +24,7 @@ pub(super) struct Pages {
     has_missing: bool,
     /// By how much each value was rounded, as bits, see [`places_below`].
     lows: Vec<Page>,
-    /// Whether any was.
+    /// Whether any value was rounded.
     has_lows: bool,
     /// For each feature of many categories, the entries of all rows.
     entries: Vec<Vec<u32>>,

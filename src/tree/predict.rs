@@ -167,7 +167,7 @@ impl<'x> RowBlocks<'x> {
         Ok(Self { rows, n_samples, len: Reader::block_len(rows, len), n_reads })
     }
 
-    /// Number of rows.
+    /// Number of rows in all blocks.
     pub fn n_samples(&self) -> usize {
         self.n_samples
     }

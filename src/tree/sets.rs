@@ -187,7 +187,7 @@ impl CategorySets {
         self.starts.len() - 1
     }
 
-    /// The set number `number`.
+    /// The set of this number, as [`push`](Self::push) has returned it.
     #[inline]
     pub fn get(&self, number: usize) -> SetView<'_> {
         SetView::at(&self.words, self.starts[number])
@@ -198,7 +198,7 @@ impl CategorySets {
         self.starts[number]
     }
 
-    /// Number of sets.
+    /// Number of sets, which are numbered from 0.
     pub fn len(&self) -> usize {
         self.starts.len()
     }

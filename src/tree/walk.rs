@@ -21,7 +21,7 @@ pub struct SplitView<'a> {
 
 /// A tree that rows can be sent through.
 pub trait Walk: Sync {
-    /// The position at which rows begin.
+    /// The position of the root, at which rows begin.
     fn root(&self) -> u32;
     /// The split at `at`, which is not a leaf.
     #[doc(hidden)]

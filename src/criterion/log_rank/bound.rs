@@ -58,7 +58,7 @@ struct Block {
 }
 
 impl PassBound {
-    /// Forgets the node.
+    /// Forgets the node, so that the next one is loaded.
     pub fn clear(&mut self) {
         self.blocks.clear();
     }

@@ -85,7 +85,7 @@ pub struct LogRankScan<V> {
 #[derive(Debug, Clone, Copy)]
 pub struct LogRankPushed {
     weight: u64,
-    /// The weight of events.
+    /// The weight of the pushed events.
     events: u64,
     /// The weighted sum of cumulative hazards: the expected weight of events.
     expected: i128,

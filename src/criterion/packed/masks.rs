@@ -8,7 +8,7 @@ use super::row::slot_of;
 use super::{MAX_CLASSES, TURNS};
 use crate::simd::{Level, vectorized};
 
-/// The rows of a word.
+/// Rows whose bits share a word.
 const ROWS: usize = u64::BITS as usize;
 
 /// For each class, which rows of a node are of the class.

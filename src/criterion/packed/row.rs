@@ -11,13 +11,13 @@ pub fn packed_row(weight: u64, slot: u32) -> u64 {
     weight << SLOT_BITS | u64::from(slot)
 }
 
-/// The class of a row.
+/// The slot of a packed row's class.
 #[inline]
 pub fn slot_of(row: u64) -> usize {
     (row & ((1 << SLOT_BITS) - 1)) as usize
 }
 
-/// The weight of a row.
+/// The weight in a packed row.
 #[inline]
 pub fn weight_of(row: u64) -> u64 {
     row >> SLOT_BITS

@@ -25,7 +25,7 @@ impl Line {
         self.weights.get(place).copied().unwrap_or(1)
     }
 
-    /// The number of samples.
+    /// The number of samples on the line.
     pub fn len(&self) -> usize {
         self.values.len() - 1
     }

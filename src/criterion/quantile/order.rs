@@ -39,7 +39,7 @@ impl Ranking {
         Ok(Self { order, values, weights })
     }
 
-    /// The sample that has this rank.
+    /// The sample of a rank.
     pub fn sample(&self, rank: u32) -> u32 {
         self.order.sample(rank)
     }

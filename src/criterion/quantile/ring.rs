@@ -11,7 +11,7 @@ use super::line::Line;
 /// A list of places, from 1 on. Place 0 closes the ring: it is before the first member and after
 /// the last.
 pub(super) trait Ring {
-    /// The target at a place.
+    /// The fixed-point target at a place.
     fn value(&self, place: u32) -> i64;
     /// The member before this one, or 0 if this is the first.
     fn before(&self, place: u32) -> u32;
@@ -19,7 +19,7 @@ pub(super) trait Ring {
     fn after(&self, place: u32) -> u32;
     /// The member after this one or before it, chosen without a branch.
     fn neighbour(&self, place: u32, is_after: bool) -> u32;
-    /// Removes a member.
+    /// Removes the member at a place.
     fn unlink(&mut self, place: u32);
 }
 

@@ -37,7 +37,7 @@ impl Held for BinaryRows {
 }
 
 impl<W: SampleWeights> CriterionRows<BinaryGini<'_, W>> for BinaryRows {
-    /// Packed.
+    /// The weight of the left rows and their excess, packed in one integer.
     type Left = i32;
 
     fn new(_criterion: &BinaryGini<'_, W>) -> Option<Self> {

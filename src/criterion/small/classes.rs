@@ -31,9 +31,9 @@ pub struct SmallClasses {
     grouped: ByRow<i32>,
     /// The groups that are not empty: the end of the group, and the weight of its class.
     groups: SmallVec<[(u16, i32); 8]>,
-    /// The least weight of a child.
+    /// The least weight that a child may have.
     least: i32,
-    /// The cuts that were scored last.
+    /// The sums of the cuts that were scored last, in lanes.
     cuts: [Sums; MAX_ROWS / LANES],
     /// Units of categories: their number, their weights, and group by group their weights in it.
     n_units: usize,
@@ -49,7 +49,7 @@ struct Sums {
     numerator: [i32; LANES],
 }
 
-/// One of them.
+/// One cut of [`Sums`].
 #[derive(Clone, Copy)]
 struct OrderedSum {
     left: i32,

@@ -14,7 +14,7 @@ const DECIDED_BELOW: u64 = 1 << 40;
 
 /// A criterion that has rounded scores in lanes.
 pub trait Rough: Statistics {
-    /// The lanes.
+    /// The form in which lanes hold the rows of a node.
     type Lanes: Lanes;
     /// Whether these score columns side by side.
     const SIDE_BY_SIDE: bool;
@@ -76,12 +76,12 @@ pub fn set_pairs(
 
 /// The rows of a small subtree.
 pub struct Filter<C: Statistics> {
-    /// By place.
+    /// By place in the subtree: the weight of the row.
     weights: ByRow<u64>,
     node: Option<C::Totals>,
     weight: u64,
     most_score: f64,
-    /// The node's rows.
+    /// The numbers of the node's rows, in the order of the node.
     samples: ByRow<u32>,
     row_weights: ByRow<u64>,
 }

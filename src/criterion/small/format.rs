@@ -25,14 +25,14 @@ impl LaneInteger for f64 {
 
 /// The components of a row, and the scores of their sums. The first component is above 0.
 pub trait SumFormat: Sync + 'static {
-    /// A component.
+    /// The number type of a component.
     type Lane: LaneInteger;
-    /// Something for each component.
+    /// A list with an item for each component.
     type Parts<T: Send>: AsRef<[T]> + AsMut<[T]> + Send;
     /// What scores need to know of the node.
     type Whole: Copy + Default + Send;
 
-    /// Makes something for each component.
+    /// Calls `make` for each component.
     fn parts<T: Send>(make: impl FnMut() -> T) -> Self::Parts<T>;
 
     /// A node of this weight, whose children must weigh at least `least`, which is above 0.
@@ -51,7 +51,7 @@ const WEIGHT_MASK: i32 = (1 << WEIGHT_BITS) - 1;
 /// An excess is below 2 to the power of this on both sides of 0.
 pub const EXCESS_BITS: u32 = 31 - WEIGHT_BITS;
 
-/// A weight and an excess, packed.
+/// Packs a weight and an excess: the weight in the low bits.
 pub fn packed(weight: i32, excess: i32) -> i32 {
     excess * (1 << WEIGHT_BITS) + weight
 }

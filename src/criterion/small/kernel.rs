@@ -41,7 +41,7 @@ pub trait Lanes: Send + Sized {
 
 /// How the rows of a criterion stand in lanes.
 pub trait Held: Send + Sized {
-    /// The lanes.
+    /// The form in which lanes hold the rows of a node.
     type Lanes: Lanes;
     /// Whether the sums in lanes are exact.
     const ARE_EXACT: bool;
@@ -118,21 +118,21 @@ pub trait CriterionRows<C: Statistics + ?Sized>: Held {
     /// The exact sums of the rows on one side.
     type Left;
 
-    /// See [`SmallRows`].
+    /// See [`SmallRows::new`].
     fn new(criterion: &C) -> Option<Self>;
     /// Loads the rows, which may be put in another order.
     fn load(&mut self, criterion: &C, samples: &mut [u32]) -> bool;
     /// Adds up the rows of a node.
     fn enter(&mut self, criterion: &C, places: &[u8], samples: &[u32]);
-    /// Its weight.
+    /// The weight of the node that was entered last.
     fn weight(&self) -> u64;
-    /// Whether it is pure.
+    /// Whether this node is pure.
     fn is_pure(&self, criterion: &C) -> bool;
-    /// Its impurity.
+    /// The impurity of this node, with the bits of [`Statistics::impurity`].
     fn impurity(&self, criterion: &C) -> f64;
-    /// Its value.
+    /// The value of this node, with the bits of [`Statistics::write_value`].
     fn write_value(&self, criterion: &C, samples: &[u32], value: &mut [f64]);
-    /// The weight of a row.
+    /// The weight of a row, by its place in the subtree.
     fn row_weight(&self, place: u8) -> u64;
     /// The value of a node of one row.
     fn write_row_value(&self, criterion: &C, place: u8, sample: u32, value: &mut [f64]);
@@ -177,7 +177,7 @@ pub trait CriterionRows<C: Statistics + ?Sized>: Held {
 pub struct SmallKernel<R: Held> {
     rows: R,
     lanes: R::Lanes,
-    /// The rows of the node.
+    /// The number of the node's rows.
     n: usize,
     /// Whether the lanes have the rows of the node.
     is_current: bool,

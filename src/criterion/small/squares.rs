@@ -26,7 +26,6 @@ pub struct SquareRows {
     weights: ByRow<i32>,
     numbers: ByRow<i64>,
     origin: i64,
-    /// The sums of the node.
     node: NarrowTotals,
     /// The weights and excesses of the node's rows.
     row_weights: ByRow<i32>,

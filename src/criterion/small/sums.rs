@@ -36,18 +36,17 @@ const ABOVE_ALL: i128 = 1 << 126;
 pub struct SmallSums {
     /// By place: the weight of the row.
     weights: ByRow<i32>,
-    /// The node's weight.
     weight: i64,
-    /// The least weight of a child.
+    /// The least weight that a child may have.
     least: i32,
-    /// The weights of the node's rows.
+    /// By position in the node: the weight of the row.
     row_weights: ByRow<i32>,
     /// The weights on the left of the cuts that were scored last.
     lefts: [[i32; LANES]; MAX_ROWS / LANES],
     /// The weights of units of categories.
     unit_weights: ByRow<i32>,
     outputs: Box<[OutputNumbers]>,
-    /// For logarithms.
+    /// Only for [`LOGS`].
     log2: Option<Log2>,
 }
 
@@ -65,7 +64,7 @@ struct OutputNumbers {
     terms: Box<[u128]>,
     /// The sums of the node.
     totals: NarrowTotals,
-    /// The excesses of the node's rows.
+    /// By position in the node: the excess of the row.
     row_excesses: ByRow<i64>,
     /// The excesses on the left of the cuts that were scored last.
     excesses: [[i64; LANES]; MAX_ROWS / LANES],

@@ -23,13 +23,13 @@ const WORD: usize = u64::BITS as usize;
 /// Rows whose words are written between two looks at the stop flag: some milliseconds.
 const ROWS_AT_ONCE: usize = 1 << 18;
 
-/// The columns of few values.
+/// Columns of few values as bits: a row has a bit for each cut between ranks of a column.
 #[derive(Debug)]
 pub struct BitColumns {
     n_rows: usize,
     /// The number of words of a row.
     n_words: usize,
-    /// How many columns have bits.
+    /// How many columns have places.
     n_columns: usize,
     /// By column; `None` for a column of many values.
     places: Box<[Option<Place>]>,
@@ -40,17 +40,17 @@ pub struct BitColumns {
 /// Where the bits of a column are.
 #[derive(Debug, Clone, Copy)]
 pub struct Place {
-    /// The number of the word.
+    /// Which of a row's words has the bits.
     pub word: u32,
     /// The bit of the lowest cut, between the ranks 0 and 1: it is set in rows above the cut. The bits of
     /// the next cuts follow.
     pub first: u32,
-    /// The number of cuts.
+    /// The number of cuts: one less than the column has ranks, and at least 1.
     pub n_cuts: u32,
 }
 
 impl Place {
-    /// The bits of the column.
+    /// The bits of the column, as a mask of its word.
     pub fn bits(&self) -> u64 {
         ((1 << self.n_cuts) - 1) << self.first
     }

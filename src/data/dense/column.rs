@@ -49,7 +49,7 @@ impl<V: TableValue> Encoder<V> {
         Self { ordinals, dictionary: Dictionary::default(), cells: Vec::new(), radix: RadixSort::default() }
     }
 
-    /// Encodes a column.
+    /// Encodes a column, given its value in each row.
     pub fn encode(&mut self, values: &[V], runtime: &Runtime<'_>) -> Result<EncodedColumn> {
         if let Some(distinct) = self.dictionary.code(values) {
             return Ok(encoded(distinct, &self.dictionary));

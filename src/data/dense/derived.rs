@@ -13,12 +13,12 @@ pub(super) struct Derived<T> {
 }
 
 impl<T> Derived<T> {
-    /// Not made yet.
+    /// Nothing is made before [`get`](Self::get) asks for it.
     pub fn new() -> Self {
         Self { made: OnceLock::new(), making: Mutex::default() }
     }
 
-    /// Never made.
+    /// Nothing can be had, so [`get`](Self::get) never makes it.
     pub fn none() -> Self {
         Self { made: OnceLock::from(None), making: Mutex::default() }
     }

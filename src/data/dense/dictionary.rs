@@ -29,7 +29,7 @@ pub(super) struct Dictionary<V: SortKey> {
     slots: Vec<u16>,
     /// By code: the value's key.
     keys: Vec<V::Key>,
-    /// By row.
+    /// By row: the code of the cell, or [`MISSING`].
     codes: Vec<u16>,
     /// By code: the place among the ascending values, if the code occurs.
     places: Vec<u32>,

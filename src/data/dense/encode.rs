@@ -22,7 +22,7 @@ use crate::runtime::Runtime;
 
 /// A dense matrix of any element type: the part of it that [`encode`] needs.
 pub(in crate::data) trait Tiles: Sync {
-    /// The shape: `(n_samples, n_features)`.
+    /// `(n_samples, n_features)`.
     fn shape(&self) -> (usize, usize);
     /// The most columns of a tile: their cells of a row fill a cache line, here or there.
     fn tile_width(&self) -> usize;

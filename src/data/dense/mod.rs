@@ -54,7 +54,7 @@ impl Ranks {
         }
     }
 
-    /// Whether the memory was allocated here.
+    /// See [`Buffer::is_ours`].
     fn is_ours(&self) -> bool {
         match self {
             Self::U8(ranks) => ranks.is_ours(),
@@ -96,9 +96,9 @@ impl PartialEq for DenseColumns {
 /// One column of a dense data set.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DenseColumn {
-    /// The rank of each row's value.
+    /// By row, the rank of its value.
     pub ranks: Ranks,
-    /// The most frequent rank.
+    /// The most frequent rank: a search of a sparse column only counts its rows.
     pub common_rank: u32,
     /// All ranks are below this number, unless they are [keys](Ordinals::Keys).
     pub n_ranks: u32,
@@ -169,7 +169,7 @@ fn find_constants(columns: &[DenseColumn]) -> Vec<u32> {
 }
 
 impl DenseColumns {
-    /// Makes columns.
+    /// Columns whose row-major copy and bits are made when they are first needed.
     pub(super) fn new(columns: Vec<DenseColumn>) -> Self {
         Self { constants: find_constants(&columns), columns, row_major: Derived::new(), bits: Derived::new() }
     }
@@ -189,7 +189,7 @@ impl DenseColumns {
         self.bits.get(|| BitColumns::of(&self.columns, runtime))
     }
 
-    /// The columns of some rows.
+    /// The columns of the rows `samples`, in this order.
     pub(super) fn subset(&self, samples: &[u32], runtime: &Runtime<'_>) -> Self {
         fn part<R: Copy + Default>(ranks: &[R], samples: &[u32]) -> Vec<R> {
             let mut part = vec![R::default(); samples.len()];

@@ -108,9 +108,9 @@ pub struct SparseColumns {
 pub struct SparseColumn<'a> {
     /// The rows of the nonzeros, in the order of `ranks`.
     pub samples: &'a [u32],
-    /// The ranks of their values, ascending.
+    /// The ranks of the values, ascending.
     pub ranks: RankSlice<'a>,
-    /// The rank of all other rows.
+    /// The rank of 0.0, which all other rows have.
     pub zero_rank: u32,
 }
 
@@ -119,7 +119,7 @@ pub struct SparseColumn<'a> {
 pub struct SparseRow<'a> {
     /// The features of the nonzeros, ascending.
     pub features: &'a [u32],
-    /// The ranks of their values.
+    /// The rank of each nonzero's value in its column.
     pub ranks: RankSlice<'a>,
 }
 
@@ -129,12 +129,12 @@ impl SparseColumns {
         self.samples.len()
     }
 
-    /// Number of rows.
+    /// Number of rows; rows without entries count.
     pub fn n_samples(&self) -> usize {
         self.row_indptr.len() - 1
     }
 
-    /// Number of columns.
+    /// Number of columns; columns without entries count.
     pub fn n_features(&self) -> usize {
         self.zero_ranks.len()
     }
@@ -188,7 +188,8 @@ impl SparseColumns {
         self.by_frequency[rank as usize]
     }
 
-    /// The inverse of [`by_frequency`](Self::by_frequency).
+    /// The place of a feature by falling number of entries: the inverse of
+    /// [`by_frequency`](Self::by_frequency).
     #[inline]
     pub fn frequency_rank(&self, feature: u32) -> u32 {
         self.frequency_ranks[feature as usize]

@@ -44,7 +44,7 @@ impl RankArray {
 }
 
 impl SparseColumns {
-    /// Bytes of a rank.
+    /// Bytes of a rank, equal for all columns.
     pub(in crate::data) fn rank_width(&self) -> u8 {
         if matches!(self.ranks, RankArray::U16(_)) { 2 } else { 4 }
     }

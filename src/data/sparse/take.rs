@@ -64,7 +64,7 @@ impl RowPlaces {
     }
 }
 
-/// Some columns.
+/// The entries and the value tables of a range of columns.
 #[derive(Default)]
 struct TakenPart<V> {
     /// By column, where its entries end.

@@ -103,7 +103,7 @@ struct Link {
     before: u32,
 }
 
-/// No entry.
+/// In the place of an earlier entry, if there is none.
 const NONE: u32 = u32::MAX;
 
 /// Positions of features in an order that are computed together.

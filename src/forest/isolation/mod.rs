@@ -32,7 +32,7 @@ pub struct IsolationParams {
     pub seed: u64,
     /// Number of the first tree: above 0 if trees are added to an earlier fit.
     pub first_tree: u64,
-    /// Largest depth of a leaf.
+    /// Largest depth of a leaf; the root has depth 0.
     pub max_depth: u64,
     /// How many features a tree has for its nodes, drawn at random; `None` means all.
     pub max_features: Option<u64>,

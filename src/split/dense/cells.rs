@@ -28,7 +28,7 @@ pub(crate) struct Cells {
     /// The rank of each row. `load_bins` does not set the ranks of a column of bytes, in which a bin
     /// has one rank.
     pub ranks: Vec<u32>,
-    /// The bin of each row.
+    /// By row of the node, its bin.
     pub bins: Vec<u8>,
     /// The number of bins, with the bin of missing values if the node has any.
     pub n_bins: usize,

@@ -28,7 +28,7 @@ impl NarrowNumbers {
         if u16::try_from(total).is_ok() { Self::Narrow(vec![0; n].into()) } else { Self::Wide(vec![0; n].into()) }
     }
 
-    /// The weight of a column.
+    /// The weight of a column's entries in the node.
     #[inline]
     pub fn at(&self, feature: u32) -> u32 {
         match self {

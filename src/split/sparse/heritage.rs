@@ -57,11 +57,10 @@ pub struct LocalColumns {
     entries: Vec<Entry>,
 }
 
-/// One of [`LocalColumns`].
+/// Where the copy of one column is.
 #[derive(Debug)]
 struct LocalColumn {
     feature: u32,
-    /// The rank of zero.
     zero_rank: u32,
     /// Where the column begins and ends among the entries of all columns.
     span: Range<usize>,
@@ -138,7 +137,7 @@ pub enum Wanted {
 
 /// A node that is split: all that is needed to divide the node's heritage among the children.
 pub struct Division<'a, C: Criterion> {
-    /// The statistics of the node.
+    /// The statistics of the node that is split.
     pub node: &'a C::Totals,
     /// The smaller child: the ids of its rows, the statistics of the rows, and the number of their
     /// entries.

@@ -10,7 +10,7 @@ const COST_SLACK: f64 = 1e-14;
 
 /// A step from a node to its larger child.
 pub(crate) struct Leave<C: Criterion> {
-    /// The weight of the larger child.
+    /// The weight of the larger child, after the rows have left.
     pub weight: f64,
     /// How far the mean has moved, rounded up.
     pub step: f64,
