@@ -180,7 +180,7 @@ impl NodeKey {
     }
 }
 
-/// A sequence of independent uniform integers. Any element can be computed without those before it.
+/// A sequence of independent uniform integers. Any element can be computed without the elements before it.
 #[derive(Debug, Clone, Copy)]
 pub struct Draws(u64);
 

@@ -132,7 +132,7 @@ impl<'a> Runtime<'a> {
 /// `work` may have left half changed must be behind a lock or a `OnceLock`, or not be used any more.
 ///
 /// That holds in this crate: the pool of threads belongs to the call, results are dropped, locks are taken
-/// although they are poisoned, and what is made once is not made yet.
+/// although they are poisoned, and a value that is made once is then not made yet.
 pub fn catch<T, E: From<Error>>(work: impl FnOnce() -> std::result::Result<T, E>) -> std::result::Result<T, E> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(panicked(&*panic).into()))
 }

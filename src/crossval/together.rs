@@ -147,7 +147,7 @@ impl Visitor for Shared<'_> {
 
 /// A node that several folds share.
 struct SharedNode {
-    /// Ids of the rows of the node. Each fold has these rows without those that it holds out.
+    /// Ids of the rows of the node. Each fold has these rows but the rows that it holds out.
     ids: Vec<u32>,
     folds: Vec<NodeFold>,
     depth: u64,
@@ -275,7 +275,7 @@ impl<C: Criterion> SharedDescent<'_, C> {
         Ok(found)
     }
 
-    /// Makes the children of the node, and pushes those that query rows reach on the stack.
+    /// Makes the children of the node, and pushes the children that query rows reach on the stack.
     fn make_children(
         &mut self,
         group: &SharedNode,
@@ -346,8 +346,8 @@ impl<C: Criterion> SharedDescent<'_, C> {
         Ok(())
     }
 
-    /// The query rows of a fold that go left, and those that go right. `goes_left` has, for each
-    /// row of the node, whether it goes left.
+    /// Parts the query rows of a fold: the rows that go left, and the rows that go right. `goes_left` has,
+    /// for each row of the node, whether it goes left.
     fn route(&self, group: &SharedNode, fold: &NodeFold, split: &Candidate, goes_left: &[bool]) -> [Vec<u32>; 2] {
         let rule = Rule::Threshold(split.threshold(self.search.data));
         let mut values = Vec::new();

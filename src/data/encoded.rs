@@ -1,5 +1,5 @@
-//! An encoded data set in the place of a matrix: what is grown on it needs no encoding, and what is
-//! predicted for it reads values from the tables.
+//! An encoded data set in the place of a matrix: growth on it needs no encoding, and predictions for it read
+//! values from the tables.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -7,9 +7,9 @@
 //! rows, in the field of integers modulo a prime: so a row of weight k counts as k rows, and a common
 //! factor of all weights does not show.
 //!
-//! Categories whose rows have the same targets are told apart by their features that are numbers, and
-//! those that still are equal by their other categories. What is equal then is told apart by the row
-//! in which each first occurs: there is nothing else to go by.
+//! Categories whose rows have the same targets are told apart by the numeric features of these rows, and if
+//! they are still equal by the other categories of these rows. Categories that are equal then are told apart
+//! by the row in which each first occurs: there is nothing else to go by.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -246,7 +246,7 @@ impl<'a> SumsByRank<'a> {
 
 /// A number of 1 to [`PRIME`] that is this one modulo [`PRIME`]; 0 for 0. The number has 122 bits at most.
 fn reduced(number: u128) -> u64 {
-    // 2^61 is 1 modulo the prime, so that the bits from the 61st on are added to those below.
+    // 2^61 is 1 modulo the prime, so the bits from the 61st on are added to the lower bits.
     let sum = (number & u128::from(PRIME)) as u64 + (number >> PRIME.count_ones()) as u64;
     if sum > PRIME { sum - PRIME } else { sum }
 }

@@ -90,8 +90,8 @@ impl Dataset {
         x.encode(&Encoding::default(), runtime)
     }
 
-    /// As [`from_dense`](Self::from_dense), with the ordinals that suit what is to be grown: keys
-    /// for random thresholds. Trees do not depend on it.
+    /// As [`from_dense`](Self::from_dense), with the ordinals that suit the trees to be grown: keys for
+    /// random thresholds. Trees do not depend on it.
     #[allow(clippy::needless_pass_by_value, reason = "a view, passed as views are")]
     pub fn from_dense_with<T: Element>(
         x: ArrayView2<'_, T>,
@@ -106,7 +106,7 @@ impl Dataset {
         x.encode(&Encoding::default(), runtime)
     }
 
-    /// As [`from_sparse`](Self::from_sparse), with the ordinals that suit what is to be grown.
+    /// As [`from_sparse`](Self::from_sparse), with the ordinals that suit the trees to be grown.
     pub fn from_sparse_with<T: Element, I: SparseIndex>(
         x: &SparseView<'_, T, I>,
         ordinals: dense::Ordinals,

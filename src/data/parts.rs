@@ -8,8 +8,8 @@
 //! section `column/i` of ranks for each feature. A sparse one has its entries by column (`samples`, `ranks`)
 //! and by row (`row_ends`, `features`, `row_ranks`).
 //!
-//! What is read may be damaged or forged: all that the engine relies on is checked, in one pass
-//! over the cells. Arrays are not copied.
+//! A file may be damaged or forged: all that the engine relies on is checked, in one pass over the cells.
+//! Arrays are not copied.
 
 use std::collections::HashMap;
 

@@ -53,8 +53,8 @@ impl RowGroup {
         Ok(Self { stored, starts, values, features, entries, ends: Vec::new(), is_set: Vec::new() })
     }
 
-    /// Takes these rows, at most [`GROUP`], instead of those that it has. Several entries for a
-    /// cell become one. O(entries).
+    /// Replaces the rows of the group by these, at most [`GROUP`]. Several entries for a cell become one.
+    /// O(entries).
     pub fn fill(&mut self, matrix: &dyn RowEntries, rows: &[usize]) {
         assert!(rows.len() <= GROUP, "too many rows");
         self.features.drain(..).for_each(|feature| self.stored[feature as usize] = 0);

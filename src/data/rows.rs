@@ -102,7 +102,7 @@ impl<T: Element, I: SparseIndex> RowEntries for SparseView<'_, T, I> {
 pub struct Scattered {
     /// By feature, a bit: whether the row stores an entry.
     stored: Vec<u64>,
-    /// By feature; of those that are not stored, anything.
+    /// By feature, the value of the cell if it is stored, else anything.
     cells: Vec<f64>,
     /// The number of the row, and its entries as they are stored.
     row: Option<usize>,
@@ -115,7 +115,7 @@ impl Scattered {
         Ok(Self { stored, cells, row: None, entries: Vec::new() })
     }
 
-    /// Takes the entries of a row instead of those that it has.
+    /// Replaces the entries by the entries of a row.
     fn move_to(&mut self, row: usize, rows: &dyn RowEntries) {
         if self.row.replace(row) == Some(row) {
             return;
@@ -227,7 +227,7 @@ pub(crate) use for_each_row;
 const ROWS: &str = "rows of X";
 /// Most cells of a block of rows that is copied: some of a second-level cache.
 const BLOCK_CELLS: usize = 1 << 18;
-/// Rows of more cells are not copied, but asked for what is needed.
+/// Rows of more cells are not copied: single cells are asked for.
 const NARROW: usize = 1 << 8;
 /// Copying this many cells costs about what asking for one does.
 const COPIES_PER_READ: usize = 4;

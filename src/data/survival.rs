@@ -162,7 +162,7 @@ fn counts(event: u32, cause: Option<u32>) -> bool {
     cause.map_or(event > 0, |cause| event == cause)
 }
 
-/// The weight of the samples of one time, and of those with an event.
+/// The weight of the samples of one time; `events` is the part with an event.
 struct TimeSums {
     time: f64,
     all: u64,

@@ -1,8 +1,7 @@
 //! The target and the sample weights, as integers.
 //!
-//! Class counts, sums and sums of squares are exact in integers, so the results do not depend on
-//! the order in which samples are added, subtracted or merged. What is rounded is rounded here,
-//! once:
+//! Class counts, sums and sums of squares are exact in integers, so the results do not depend on the order in
+//! which samples are added, subtracted or merged. All rounding happens here, once:
 //!
 //! * **Weights** become integer multiples of a common unit, with a total below 2^[`WEIGHT_BITS`]
 //!   (`data::weights`).
@@ -379,7 +378,7 @@ impl Target {
         }
     }
 
-    /// The rows that take part in training, ascending: those with a weight above 0.
+    /// The rows with a weight above 0, which take part in training, ascending.
     pub fn weighted_samples(&self) -> Vec<u32> {
         self.weights.positive_samples(self.n_samples)
     }

@@ -23,7 +23,7 @@ pub struct Covers {
     pub n_points: Vec<u32>,
     /// By leaf: the error of quadrature that is allowed for values of 1.
     pub tolerances: Vec<f64>,
-    /// The mean of the leaves by the shares of their paths: what is expected of an unknown row.
+    /// The mean of the leaves, weighted by the shares of their paths: the expected value of an unknown row.
     pub expected: Vec<f64>,
 }
 

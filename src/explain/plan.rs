@@ -1,4 +1,4 @@
-//! The order in which the nodes of a tree are visited, and what is known of each split beforehand.
+//! The order in which the nodes of a tree are visited, and the facts of each split that no row changes.
 //!
 //! Leaves are in groups by the number of points that their paths need. Each group has a list of
 //! steps of its own that passes over the nodes without such a leaf. Of two subtrees the one with
@@ -54,9 +54,9 @@ pub struct LeafGroup {
     values: Vec<u32>,
 }
 
-/// The bounds of the three parts of a split's list of values. The values that only the left child
-/// has lie between the first two bounds, those that only the right child has between the second and
-/// the third, those that both children have between the last two.
+/// The bounds of the three parts of a split's list of values. Between the first two bounds lie the values
+/// that only the left child has, between the second and the third the values that only the right child has,
+/// between the last two the values that both have.
 type PartBounds = [usize; 4];
 
 /// A split, as it is visited.
@@ -175,8 +175,8 @@ impl Kept {
 /// What memory of this file is asked for.
 const PLAN: &str = "the explanation of a tree";
 
-/// The groups of leaves by numbers of points, each from above one number up to another: all leaves
-/// in one group, or those with the fewest points in one of their own, whichever takes less time.
+/// The groups of leaves by numbers of points, each from above one number up to another: all leaves in one
+/// group, or the leaves with the fewest points in a group of their own, whichever takes less time.
 fn ranges(tree: &Tree, wanted: &dyn Fn(usize) -> u32) -> Result<Vec<(u32, u32)>> {
     let nodes = tree.nodes();
     let (few, mut most) = (LANES as u32, 0);
@@ -218,8 +218,8 @@ struct Frame {
 }
 
 impl LeafGroup {
-    /// The values of a closed split that are not 0 everywhere below it: those that only the left
-    /// child has, those that only the right one has, and those that both have. Each part with its
+    /// The values of a closed split that are not 0 everywhere below it, in three parts: values that only the
+    /// left child has, values that only the right one has, and values that both have. Each part with its
     /// place in the list of the group.
     pub fn present(&self, number: u32) -> [(usize, &[u32]); 3] {
         let bounds = self.present[number as usize];

@@ -63,7 +63,7 @@ const N_ELLIPSES: usize = LANES;
 
 /// Ellipses around the interval, from narrow to wide.
 struct Ellipses {
-    /// The greatest absolute value in each, where those in the interval are at most 1.
+    /// By ellipse, the greatest absolute value of its points; in the interval it is at most 1.
     radius: [f64; N_ELLIPSES],
     /// By how much [`LANES`] more points reduce the error.
     decay: [f64; N_ELLIPSES],

@@ -130,8 +130,8 @@ fn explain(
     let mut blocks = Blocks::zeros((n_samples, row_len), shape, n_kept, finish)?;
     let len = shape.n_rows;
     if row_len > 0 {
-        // New pages that are written at once cost one fault of the system each; those that are read
-        // first cost two, and the second one stops the other threads.
+        // A new page that is written at once costs one fault of the system. A page that is read first costs
+        // two, and the second fault stops the other threads.
         let block_len = blocks.block_len();
         runtime.map(blocks.cells.chunks_mut(block_len).collect(), |all: &mut [f64]| {
             runtime.check_interrupt()?;
@@ -305,7 +305,7 @@ impl Prepared {
         for group in &self.plan.groups {
             let needed =
                 if group.n_points == LANES { vec![LANES; n_rows] } else { scratch.needed_points(self, group)? };
-            // What is computed for a row depends on this row alone.
+            // The result for a row depends on this row alone.
             let mut rest = all_rows(n_rows);
             while rest != 0 {
                 let n_points = needed[rest.trailing_zeros() as usize];

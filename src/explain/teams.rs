@@ -1,11 +1,10 @@
 //! The visit of a tree by eight rows side by side.
 //!
-//! Here a register has a number for each of eight rows; in [`kernel`](super::kernel) it has one for
-//! each of eight points. What is computed is the same but for the order of sums. At a split, the
-//! factors of each row must be chosen first, which costs more than in `kernel`. What is added to
-//! the results is then a register, where `kernel` sums up eight points for each row and adds one
-//! number. So this way pays where there are many results, which do not fit in a cache
-//! (`teams_from`).
+//! Here a register has a number for each of eight rows; in [`kernel`](super::kernel) it has one for each of
+//! eight points. The results differ by the order of sums alone. At a split, the factors of each row must be
+//! chosen first, which costs more than in `kernel`. In return a whole register is added to the results, where
+//! `kernel` sums up eight points for each row and adds one number. So this way pays where there are many
+//! results, which do not fit in a cache (`teams_from`).
 
 use super::kernel::{Contributions, EXPLANATION};
 use super::lanes::{Lanes, ZERO, plus, times};
@@ -350,7 +349,7 @@ impl TeamVisit<'_> {
         }
     }
 
-    /// Sets the gains of the children of a split, and the products of those that are leaves.
+    /// Sets the gains of the children of a split, and the products of children that are leaves.
     #[inline(always)]
     fn measure_edges(&mut self, split: usize, depth: usize, children: [Child; 2]) {
         let along = self.way.along[self.way.splits[split].feature as usize];

@@ -10,10 +10,10 @@
 //! | 60 to 63 | CRC-32 of bytes 0 to 59 and of the table |
 //! | 64 on | the table: 64 bytes for each section |
 //!
-//! An entry of the table has the section's name (40 bytes, zeros at the end), its offset (8), its
-//! length (8), its CRC-32 (4), and 4 zeros. Sections are in the order of the table, each begins at
-//! the next multiple of 64 after the one before, and what is between them is 0. All integers are
-//! little-endian. The head will be the same in all formats to come.
+//! An entry of the table has the section's name (40 bytes, zeros at the end), its offset (8), its length (8),
+//! its CRC-32 (4), and 4 zeros. Sections are in the order of the table, each begins at the next multiple of
+//! 64 after the one before, and bytes between sections are 0. All integers are little-endian. The head will
+//! be the same in all formats to come.
 
 use std::collections::HashSet;
 use std::ops::Range;

@@ -58,8 +58,8 @@ impl Outline {
         Self { shape: forest.members()[0].tree.shape(), trees: trees.collect() }
     }
 
-    /// Reads the outline from sections that may come from anywhere, whose lengths must be those
-    /// that it tells. O(trees).
+    /// Reads the outline from sections that may come from anywhere. Their lengths must agree with the
+    /// outline. O(trees).
     pub fn read(sections: &[&[u8]; N_TREE_SECTIONS]) -> Result<Self> {
         Ok(read_outline(sections)?.0)
     }

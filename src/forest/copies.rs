@@ -1,9 +1,9 @@
 //! How many rows a row of some weight stands for, and how many of these a bag has.
 //!
-//! A row of weight k does what k copies of it do. With replacement, a heavy row is in nearly every bag
-//! as one row, but not all of its copies are: if the rows out of bag were those that were never drawn,
-//! only light rows would ever be among them. So the balls of a row in the urn are divided into copies,
-//! and a copy is in the bag if one of its balls was drawn.
+//! A row of weight k does what k copies of it do. With replacement, a heavy row is in nearly every bag as one
+//! row, but not all of its copies are: if a row were out of bag only when it is never drawn, only light rows
+//! would ever be out of bag. So the balls of a row in the urn are divided into copies, and a copy is in the
+//! bag if one of its balls was drawn.
 
 use super::RowSampler;
 use crate::data::Target;

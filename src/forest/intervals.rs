@@ -31,8 +31,8 @@ const MARGIN: usize = 16;
 pub enum Unseen<'a> {
     /// One model: its number.
     Model(&'a [u32]),
-    /// Some of the models, whose mean is the prediction: row-major `(n_training, n_models)`, 0 for those
-    /// that have seen the row.
+    /// Some of the models, whose mean is the prediction: row-major `(n_training, n_models)`, 0 for a model
+    /// that has seen the row.
     Models(&'a [u8]),
 }
 

@@ -361,8 +361,8 @@ fn order_of(
     let (mut weight_sums, mut square_sums) = (vec![0.0; n_categories], vec![0.0; n_categories]);
     let mut sums = [ORDERS, CHECKS].map(|_| Correlation::new(n_categories));
     if let Some(numbered) = numbered {
-        // The axis is known, so all rows can be looked at in one pass, those that put categories in
-        // order with sums of their own: a branch on the side would be mispredicted.
+        // The axis is known, so all rows can be looked at in one pass, where the rows that put categories in
+        // order have sums of their own: a branch on the side would be mispredicted.
         let mut of_categories = vec![[RowSums::default(); 2]; n_categories];
         let mut of_rows = numbered.of_rows.iter();
         rows.visit_ranks(data, categories.feature, numbered.rows.iter().copied(), |_, rank| {

@@ -73,8 +73,8 @@ impl Forest {
         std::iter::once(0).chain(ends).collect()
     }
 
-    /// The mean of the values of the leaves that each training row reaches in the trees that have
-    /// not seen it. The rows of `x` are those that `sampler` draws from.
+    /// The mean of the values of the leaves that each training row reaches in the trees that have not seen
+    /// it. The rows of `x` are the rows that `sampler` draws from.
     pub fn predict_oob(&self, x: &dyn Matrix, sampler: &RowSampler, runtime: &Runtime<'_>) -> Result<OobPrediction> {
         let mut prediction = self.sum_oob(x, sampler, runtime)?;
         for (sum, &count) in prediction.values.chunks_exact_mut(self.n_values()).zip(&prediction.n_trees) {

@@ -426,7 +426,7 @@ impl Pool {
 }
 
 /// The quantile at a height between 0 and the total weight less 1, given the entries around it by rank, and
-/// the weight and the rank of those before them. A rank of weight w is as w equal ones.
+/// the weight and the rank of the entries before them. A rank of weight w counts as w equal ranks.
 fn quantile_of(
     entries: &[(u32, f64)],
     (before, last): (f64, Option<u32>),

@@ -56,7 +56,7 @@ impl Urn {
         Ok(counts)
     }
 
-    /// The rows of the `n_draws` draws of tree number `tree`, in the order of the draws: those that
+    /// The rows of the `n_draws` draws of tree number `tree`, in the order of the draws: the rows that
     /// [`draw`](Self::draw) counts.
     pub fn drawn(&self, seed: u64, tree: u64, n_draws: u64, runtime: &Runtime<'_>) -> Result<Vec<u32>> {
         let mut rows = memory::reserve("draws", n_draws as usize)?;

@@ -60,7 +60,7 @@ impl Copies {
     /// Whether the subtree of a node with `n_samples` rows is grown on a copy of them, if only the
     /// nodes that one of `n_query` query rows reaches are visited.
     pub fn admit_visits(&self, n_samples: usize, n_query: usize) -> bool {
-        // The cells that m query rows make the subtree read are as many as log2(m) + 1 whole levels have: the
+        // The cells that m query rows make the subtree read are the cells of log2(m) + 1 whole levels: the
         // first log2(m) levels may be visited as a whole, and below each of their nodes one path, along which
         // the number of rows halves, so that it adds up to one more level.
         self.admit_levels(n_samples, (n_samples as f64).log2().min((n_query as f64).log2() + 1.0))

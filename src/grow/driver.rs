@@ -1,6 +1,5 @@
-//! The walk from a node down its subtree, on one thread or on several. A [`Policy`] says what is
-//! done with the nodes on the way: growth records all of them, a lazy descent visits only the nodes
-//! that query rows reach.
+//! The walk from a node down its subtree, on one thread or on several. A [`Policy`] handles the nodes on the
+//! way: growth records all of them, a lazy descent visits only the nodes that query rows reach.
 //!
 //! The walk goes on with the smaller child of a node, and the larger child waits on the stack. So
 //! at most log2(n) nodes wait, however deep the tree is. The smaller child may instead become a
@@ -232,8 +231,8 @@ impl<'a, C: Criterion, P: Policy> Driver<'a, C, P> {
     }
 }
 
-/// Walks the subtree of `node` on `copy`, which holds the rows of the node in their order. The
-/// nodes are, bit for bit, those that a walk without the copy would find.
+/// Walks the subtree of `node` on `copy`, which holds the rows of the node in their order. A walk without the
+/// copy would find, bit for bit, the same nodes.
 fn walk_copy<C: Criterion, P: Policy>(
     copy: &Dataset,
     search: &Search<'_, C>,

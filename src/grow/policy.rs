@@ -1,4 +1,4 @@
-//! What is done with the nodes of a subtree, whichever walk reaches them.
+//! The handling of the nodes of a subtree, whichever walk reaches them.
 
 use super::copies::Copies;
 use super::expand::Split;
@@ -8,9 +8,9 @@ use crate::error::Result;
 use crate::rng::Side;
 use crate::split::Search;
 
-/// Says what is done with the nodes of a subtree. For each node the driver calls
-/// [`visit`](Self::visit), then either [`finish_leaf`](Self::finish_leaf) or
-/// [`follow`](Self::follow), and, if both children are followed, [`keep`](Self::keep).
+/// Handles the nodes of a subtree. For each node the driver calls [`visit`](Self::visit), then either
+/// [`finish_leaf`](Self::finish_leaf) or [`follow`](Self::follow), and, if both children are followed,
+/// [`keep`](Self::keep).
 pub trait Policy: Sync {
     /// The load of a node: what the policy passes on from a node to its children.
     type Load<'l>: Send + 'l;

@@ -18,7 +18,7 @@ pub struct Concordance {
 /// O(n log n): rows join a tree of sums over risks in the order of their times, from the last to the first.
 pub fn concordance(events: &[bool], times: &[f64], risks: &[f64], tolerance: f64) -> Concordance {
     let mut order: Vec<u32> = (0..times.len() as u32).collect();
-    // At equal times, those that are censored come first: they outlive the events.
+    // At equal times, censored rows come first: they outlive the events.
     let key = |&row: &u32| (-times[row as usize], events[row as usize]);
     order.sort_unstable_by(|a, b| {
         let ((time, event), (other_time, other_event)) = (key(a), key(b));

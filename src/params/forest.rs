@@ -10,10 +10,9 @@ use crate::error::{Error, Result};
 /// numbers is made before any tree is grown.
 pub const MAX_ESTIMATORS: u64 = 1 << 24;
 
-/// How many rows of each stratum a tree gets, drawn evenly from those with a weight above 0. The
-/// weight of a row is multiplied by the number of times it was drawn. Usually the strata are the
-/// classes (Chen, Liaw, Breiman, "Using random forest to learn imbalanced data", 2004, section
-/// 2.1).
+/// How many rows of each stratum a tree gets, drawn evenly from the rows with a weight above 0. The weight of
+/// a row is multiplied by the number of times it was drawn. Usually the strata are the classes (Chen, Liaw,
+/// Breiman, "Using random forest to learn imbalanced data", 2004, section 2.1).
 #[derive(Debug, PartialEq, Eq)]
 pub struct Strata {
     /// The stratum of each row.
@@ -92,8 +91,8 @@ pub enum Bootstrap {
         /// `None` means all of these.
         n_draws: Option<u64>,
     },
-    /// A sample drawn without replacement, each row with a chance in proportion to its weight among
-    /// those that are left. In the tree, the weight of a row is 1, whatever its weight was.
+    /// A sample drawn without replacement, each row with a chance in proportion to its weight among the rows
+    /// that are left. In the tree, the weight of a row is 1, whatever its weight was.
     Distinct {
         /// The number of rows, at least 1 and at most the number of rows with a weight above 0.
         n_draws: u64,

@@ -260,9 +260,9 @@ impl TreeParams {
     }
 }
 
-/// Hyperparameters that have been checked and resolved against the shape of the data. Those that
-/// need not be resolved are read as fields of the [`TreeParams`] that they were given in; of these,
-/// `monotonic_cst` is `None` if no feature is constrained.
+/// Hyperparameters that have been checked and resolved against the shape of the data. Parameters that need
+/// not be resolved are read as fields of the [`TreeParams`] in which they were given; there `monotonic_cst`
+/// is `None` if no feature is constrained.
 #[derive(Debug, Clone)]
 pub struct ValidTreeParams {
     pub(crate) max_depth: u64,

@@ -220,8 +220,8 @@ impl PyForest {
         table(x.py(), self.run(x, n_threads, 0, Forest::predict_classes)?, self.forest(x.py())?.n_outputs())
     }
 
-    /// As `predict`, over the trees that have not seen a row; and the number of such trees,
-    /// (n_samples,) uint32. The rows are those that were drawn from.
+    /// As `predict`, over the trees that have not seen a row; and the number of such trees, (n_samples,)
+    /// uint32. The rows of `x` are the rows from which the trees were drawn.
     #[pyo3(signature = (x, draws, n_threads = 1))]
     #[allow(clippy::needless_pass_by_value, reason = "the boundary to Python")]
     fn predict_oob<'py>(

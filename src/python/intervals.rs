@@ -29,8 +29,8 @@ pub enum UnseenBy<'py> {
 ///     Ranks of the upper bounds among predictions plus absolute residuals, counted from 0. Lower bounds
 ///     have them from above among predictions less absolute residuals.
 /// shortest : bool
-///     Whether bounds are those of the shortest interval from a prediction plus residual to another one of
-///     a rank that is higher by `rank + 1`.
+///     Whether bounds are the shortest interval from a prediction plus residual to another one of a rank
+///     that is higher by `rank + 1`.
 /// n_threads : int
 ///
 /// Returns

@@ -18,7 +18,7 @@ use crate::rng::seed_of_tree;
 /// Parameters
 /// ----------
 /// x : ndarray, CompressedMatrix in CSR form, or Columns
-///     With categories all rows are encoded, otherwise those of the bags are read.
+///     With categories all rows are encoded, otherwise only rows of the bags are read.
 /// bags : list of ndarray of uint32
 ///     For each tree its rows, ascending, each as often as it counts.
 /// shape : tuple of int

@@ -99,7 +99,7 @@ type Lists<'py> = (
 /// order : ndarray of shape (n_samples,), uint32
 ///     The rows in the order of their targets.
 /// limit : int or None
-///     So many rows of a leaf are kept, drawn at random.
+///     The most rows of a leaf that are kept, drawn at random.
 /// n_threads : int
 ///
 /// Returns
@@ -153,7 +153,7 @@ pub fn list_rows_of_leaves<'py>(
 /// counts : ndarray of shape (n_query, n_trees), uint8, or None
 ///     See `predict_leaf_quantiles`.
 /// most : int or None
-///     So many training rows of each query row are kept: those that lie most often in its leaves.
+///     The most training rows that are kept for a query row: the ones most often in its leaves.
 /// n_threads : int
 ///
 /// Returns

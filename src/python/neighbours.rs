@@ -16,7 +16,7 @@ use crate::forest::{Leaves, Proximities, proximities};
 /// leaves : ndarray of shape (n_samples, n_trees), int64
 ///     The leaves that samples reach, in C order.
 /// others : ndarray of shape (n_others, n_trees), int64, or None
-///     Those of other samples; None for the same.
+///     The leaves that other samples reach; None compares the samples with each other.
 /// unseen : ndarray of shape (n_samples, n_trees), uint8, or None
 ///     0 where a tree has seen a sample and does not count; None if all count. Without `others`.
 /// n_threads : int

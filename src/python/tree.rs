@@ -357,18 +357,18 @@ impl PyTree {
         Ok(counts.into_pyarray(py))
     }
 
-    /// What the split of a node lists, on a categorical feature: codes of categories, ascending,
-    /// int64; and whether these go left. All other values go the other way: the node's other
-    /// categories, those that it did not hold, and those that are not known from training.
+    /// What the split of a node lists, on a categorical feature: codes of categories, ascending, int64; and
+    /// whether these go left. All other values go the other way: the node's other categories, categories that
+    /// it did not hold, and categories that are not known from training.
     fn category_set<'py>(&self, py: Python<'py>, node: i64) -> PyResult<(Array1<'py, i64>, bool)> {
         let (_, set) = self.set_of(node)?;
         let listed: Vec<i64> = catch(|| Ok(set.listed().map(i64::from).collect()))?;
         Ok((listed.into_pyarray(py), !set.others_left()))
     }
 
-    /// Which categories go left and which go right at a node that splits a categorical feature: two
-    /// arrays of codes, ascending, int64. Together they have each category of the feature, also
-    /// those that the node did not hold.
+    /// Which categories go left and which go right at a node that splits a categorical feature: two arrays of
+    /// codes, ascending, int64. Together they have each category of the feature, also categories that the
+    /// node did not hold.
     fn category_sets<'py>(&self, py: Python<'py>, node: i64) -> PyResult<(Array1<'py, i64>, Array1<'py, i64>)> {
         let (feature, set) = self.set_of(node)?;
         let n = self.tree()?.n_categories()[feature];

@@ -119,7 +119,7 @@ impl Shuffle {
         features
     };
 
-    /// Draws the feature at a position, if those before have been drawn.
+    /// Draws the feature at a position; all positions before it must have been drawn.
     #[inline]
     fn step(self, i: usize, features: &mut [u8; SHUFFLE_UP_TO]) -> u8 {
         // The random number is a step of `SplitMix64`. It is mapped to the features that are left.

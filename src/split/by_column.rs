@@ -44,7 +44,7 @@ pub(crate) trait ColumnSearch<C: Criterion>: Sync {
     fn weights(&self) -> Option<&NarrowNumbers> {
         None
     }
-    /// Whether the column of a feature has been searched, if it is among those that the node draws.
+    /// Whether the column of a feature has been searched, if the node draws it.
     fn is_searched(&self, _at: NodeSearch<'_, C>, _feature: u32) -> bool {
         false
     }

@@ -1,5 +1,5 @@
 //! The features that a node draws, in the order of the node's permutation: all features; the first
-//! `max_features` of all; or the first `max_features` of those that vary in the node.
+//! `max_features` of all; or the first `max_features` that vary in the node.
 //!
 //! With the first `max_features` of all, it is left to the search whether these vary: the search
 //! goes on drawing if none of them does (see `by_column`). The first features that vary are found
@@ -229,8 +229,8 @@ impl ActiveDraw<'_> {
         Ok(walk)
     }
 
-    /// Finds by the rows of the node which features vary, and returns those that are drawn first,
-    /// in no particular order. O(entries).
+    /// Finds by the rows of the node which features vary, and returns the features that are drawn first, in
+    /// no particular order. O(entries).
     fn by_rows(&self, columns: &SparseColumns, gather: &mut Gather) -> Vec<u32> {
         let mut varying = Vec::new();
         gather.for_each(columns, self.samples.ids(), |feature, entries| {

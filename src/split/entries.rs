@@ -47,7 +47,7 @@ pub(crate) fn entries_vary(entries: &[Entry], n_samples: usize) -> bool {
     first.is_some_and(|first| entries.len() < n_samples || entries.iter().any(|entry| entry.rank() != first))
 }
 
-/// Buffers of one worker. `entries` holds what is to be sorted.
+/// Buffers of one worker. `entries` holds the entries to be sorted.
 #[derive(Debug, Default)]
 pub(crate) struct SortScratch {
     pub entries: Vec<Entry>,

@@ -38,8 +38,8 @@ pub(crate) fn best_cut<C: Criterion>(
     if has_missing {
         pass.missing = Some(Side::Left);
         if is_common_missing {
-            // The common rows are the ones with missing values, which go left with all rows that
-            // are not pushed. So all values are pushed from the right.
+            // The common rows have missing values, and go left with all rows that are not pushed. So all
+            // values are pushed from the right.
             pass.side = Side::Right;
             let start = PassStart::of(at, scan);
             highest = highest.max(pass.run(entries.iter().rev().copied(), start, None, scan, best));
@@ -65,7 +65,7 @@ pub(crate) struct Pass<'a, C: Criterion> {
     pub order: u32,
 }
 
-/// The state of a scan at the start of a pass: what is pushed before the pass offers its first cut.
+/// The state of a scan at the start of a pass, with the rows that are pushed before the first cut is offered.
 pub(crate) struct PassStart<'e, C: Criterion> {
     /// The statistics of the rows that are already pushed.
     pub pushed: C::Pushed,

@@ -211,8 +211,8 @@ impl Clusters {
     ///
     /// # Safety
     ///
-    /// The place must be [`root`](Self::root) or an exit of a cluster, and no leaf. `exits` must be
-    /// those that [`exits`](Self::exits) has.
+    /// The place must be [`root`](Self::root) or an exit of a cluster, and no leaf. `exits` must come from
+    /// [`exits`](Self::exits).
     #[inline]
     #[allow(unsafe_code, reason = "checked reads of the five arrays take a quarter longer")]
     pub(super) unsafe fn cluster<'a, E: Flagged>(&'a self, exits: &'a [E], place: u32) -> Cluster<'a, E> {

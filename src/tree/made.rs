@@ -1,4 +1,4 @@
-//! What is made of a tree when it is first needed. It follows from the tree, so any two are equal.
+//! Forms of a tree that are made when they are first needed. They follow from the tree, so any two are equal.
 
 use std::sync::OnceLock;
 

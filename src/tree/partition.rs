@@ -32,7 +32,7 @@ pub(super) struct RowDescent {
     /// compared: infinite cuts and the smallest ones. Their leaves may be wrong. A row can be there more than
     /// once.
     doubtful: Vec<u16>,
-    /// Lists of rows, and room for those that they are divided into.
+    /// Lists of rows, and room for the lists that they are divided into.
     ids: [Vec<u16>; 2],
     /// By place in a list, the exit that the row takes.
     exits: Vec<u8>,
@@ -314,8 +314,8 @@ mod avx512 {
         while let Some(ClusterRows { cluster, start, len, side }) = pending.pop() {
             let (start, len) = (start as usize, len as usize);
             debug_assert!(start + len + IDS <= n_ids && len + IDS <= n_exits, "lists have room behind them");
-            // SAFETY: lists lie within their side. What is written behind the end of a list is not
-            // behind the end of the side, as the caller promises.
+            // SAFETY: lists lie within their side. Writes behind the end of a list stay before the end of the
+            // side, as the caller promises.
             let (ids, parts) = unsafe { (sides[usize::from(side)].add(start), sides[usize::from(!side)].add(start)) };
             if len <= few().min(MAX_FEW) {
                 // SAFETY: the list is one of rows, which have `PAGES` pages and a leaf.

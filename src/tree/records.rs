@@ -1,6 +1,6 @@
-//! The nodes of a whole tree as records, one after the other in any order: what growth makes, and
-//! what is packed and unpacked. Whoever visits a node finds all of it on one or two cache lines,
-//! where the arrays of a [`Tree`] would take one line each.
+//! The nodes of a whole tree as records, one after the other in any order: growth makes them, and packing and
+//! unpacking work on them. Whoever visits a node finds all of it on one or two cache lines, where the arrays
+//! of a [`Tree`] would take one line each.
 
 use std::sync::Arc;
 
@@ -8,8 +8,7 @@ use super::sets::CategorySets;
 use super::{NodeArrays, TREE_LEAF, TREE_UNDEFINED, Tree, n_values};
 use crate::error::Result;
 
-/// A node, but for what it predicts. See [`NodeArrays`] for the meaning of what is not explained
-/// here.
+/// A node without its prediction. [`NodeArrays`] explains the fields that have no comment here.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Record {
     /// The ids of the left and the right child, or [`TREE_LEAF`] twice.

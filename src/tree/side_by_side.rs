@@ -1,10 +1,10 @@
 //! Many descents side by side: of several rows through one tree, or of one row through several
 //! trees.
 //!
-//! A descent is a chain of dependent reads, and which way it goes is a coin toss. One after the
-//! other, descents wait for memory and for mispredicted branches. Side by side each takes one step
-//! in turn, the reads of different descents overlap, and no branch depends on a value. A descent
-//! that has reached its leaf leaves the list of those that go on.
+//! A descent is a chain of dependent reads, and which way it goes is a coin toss. One after the other,
+//! descents wait for memory and for mispredicted branches. Side by side each takes one step in turn, the
+//! reads of different descents overlap, and no branch depends on a value. A descent that has reached its leaf
+//! leaves the list of descents that go on.
 
 use super::position::AT_LEAF;
 use super::walk::Walk;

@@ -20,7 +20,7 @@ pub(super) struct Moment<'a> {
     pub time: u32,
     /// The weight of the samples of this time or a later one.
     pub at_risk: u64,
-    /// The weight of the samples of this time, and of those with an event.
+    /// The weight of the samples of this time; `events` is the part with an event.
     pub weight: u64,
     pub events: u64,
     /// The ranks of the samples of this time.

@@ -9,8 +9,8 @@
 //! C(min(t_i, t_k))` over the node, and `A_i` the sum over the samples pushed before. `A_i` comes from two
 //! sums over the pushed samples before `t_i`: their weight, and their weighted `C`. A binary tree over event
 //! times has the sums of the left half below each of its nodes, as Fenwick's tree has ("A new data structure
-//! for cumulative frequency tables", Software: Practice and Experience 24, 1994). But here a push takes as
-//! many steps for every time, and no branch: branches on times would be mispredicted.
+//! for cumulative frequency tables", Software: Practice and Experience 24, 1994). But here a push takes
+//! equally many steps for every time, and no branch: branches on times would be mispredicted.
 //!
 //! **Fast.** The first form of the test (Peto and Peto, "Asymptotically efficient rank invariant test
 //! procedures", JRSS A 135, 1972), which `LeBlanc` and Crowley use for cuts (1995, see the parent module),

@@ -263,8 +263,8 @@ impl<'a> Poisson<'a> {
         score + 2.0 * ROUGH_ERROR * sums >= least * ULP
     }
 
-    /// The exact score without its term `-m S`, which all cuts of the node share, as a pair of what
-    /// is added and what is subtracted.
+    /// The exact score without its term `-m S`, which all cuts of the node share, as a pair: a number that is
+    /// added, and a number that is subtracted.
     fn exact(&self, node: &PoissonTotals, (pushed, others): &SumProof<i128>) -> (Wide, Wide) {
         let (mut plus, mut minus) = (Wide::ZERO, Wide::ZERO);
         let weight_logs = [pushed.weight, node.moments.weight - pushed.weight]

@@ -1,14 +1,13 @@
 //! A lower bound of the losses of all cuts of a column, from sums over few classes of targets. It
 //! costs less than the losses themselves, and proves that most columns of a large node cannot win.
 //!
-//! A set of samples has at least the loss of any part of the set. The cuts of a pass are taken in
-//! blocks: for all cuts of a block, the pushed side has at least the samples that were pushed
-//! before the block, and the other side at least those that are not pushed after it. To bound the
-//! loss of such a part, the samples are put into classes, which are ranges of places in the order
-//! of targets. The quantile of the part lies in one class. The samples of all other classes lie to
-//! one side of that class, so that their loss is linear while the quantile moves within the class,
-//! and least at an end of the class. The loss of the samples of the quantile's own class is bounded
-//! by 0.
+//! A set of samples has at least the loss of any part of the set. The cuts of a pass are taken in blocks: for
+//! all cuts of a block, the pushed side has at least the samples that were pushed before the block, and the
+//! other side at least the samples that are not pushed after it. To bound the loss of such a part, the
+//! samples are put into classes, which are ranges of places in the order of targets. The quantile of the part
+//! lies in one class. The samples of all other classes lie to one side of that class, so that their loss is
+//! linear while the quantile moves within the class, and least at an end of the class. The loss of the
+//! samples of the quantile's own class is bounded by 0.
 //!
 //! O(m) for a pass of m samples, and O([`CLASSES`]) per block.
 

@@ -1,9 +1,9 @@
 //! The loss of the remaining samples of a set, while samples are removed one by one in any order.
 //!
-//! The samples are a list in the order of their targets, with a pointer to a quantile of those that
-//! are left. "Faster Regression Tree", section "L1 loss reduction", has the idea: the loss changes
-//! by the distance of the sample from the median. There samples are inserted, which needs a search
-//! for their places; a list removes them in O(1).
+//! The samples are a list in the order of their targets, with a pointer to a quantile of the remaining ones.
+//! "Faster Regression Tree", section "L1 loss reduction", has the idea: the loss changes by the distance of
+//! the sample from the median. There samples are inserted, which needs a search for their places; a list
+//! removes them in O(1).
 //!
 //! * All weights 1, the median ([`Plain`]): the pointer is at the lower of the two medians. The
 //!   parity of the number of samples left and the side of the removed sample decide whether the
@@ -40,8 +40,8 @@ pub(super) struct Plain<R, S> {
     ring: R,
     n_left: usize,
     median: u32,
-    /// The median of the odd number of samples: of those that are left if their number is odd, else
-    /// of those before the last removal.
+    /// The median of the odd number of samples: of the remaining samples if their number is odd, else of the
+    /// samples before the last removal.
     point: i64,
     loss: S,
 }

@@ -95,7 +95,7 @@ impl SmallClasses {
         sum
     }
 
-    /// The sum of cut number `i` of those that were scored last.
+    /// The sum of the `i`-th of the cuts that were scored last.
     fn sum(&self, i: usize) -> OrderedSum {
         let Sums { left, numerator } = &self.cuts[i / LANES];
         OrderedSum { left: left[i % LANES], numerator: numerator[i % LANES] }

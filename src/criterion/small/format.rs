@@ -246,7 +246,7 @@ vectorized! {
     }
 }
 
-/// The components of the node's rows, and those on the left of the cuts that were scored last.
+/// The components of the node's rows, and their sums on the left of the cuts that were scored last.
 pub struct Components<F: SumFormat> {
     pub cells: Cells<F>,
     pub lefts: Cells<F>,

@@ -52,8 +52,8 @@ pub const LANES: usize = 16;
 /// One number for each row of a node.
 pub type ByRow<T> = [T; MAX_ROWS];
 
-/// The number of columns of a node of few rows that are searched side by side: the few cuts of one column
-/// do not fill a register, and most of the time of such a node goes into what is done once per column.
+/// The number of columns of a node of few rows that are searched side by side: the few cuts of one column do
+/// not fill a register, and most of the time of such a node goes into work per column, not per cut.
 pub const COLUMNS: usize = 8;
 
 /// A number for each of these columns.

@@ -129,7 +129,7 @@ impl SmallSums {
         left * (self.weight as u32 - left)
     }
 
-    /// The weight and the excess on the left of cut number `i` of those that were scored last.
+    /// The weight and the excess on the left of the `i`-th of the cuts that were scored last.
     fn scored(&self, i: usize) -> impl Fn(usize, &OutputNumbers) -> (i32, i64) {
         move |_, output| (self.lefts.as_flattened()[i], output.excesses.as_flattened()[i])
     }

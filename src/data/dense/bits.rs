@@ -56,7 +56,7 @@ impl Place {
     }
 }
 
-/// The bits that all of some words have, and those that any of them has.
+/// The bits that all of the words have, and the bits that any of them has.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
 pub fn all_and_any(words: impl Iterator<Item = u64>) -> [u64; 2] {

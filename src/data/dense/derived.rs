@@ -1,4 +1,4 @@
-//! What is made of columns once, when it is first needed, and what a search can do without.
+//! Data made of columns once, when a search first needs them; a search can do without them.
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 

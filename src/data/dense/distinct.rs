@@ -1,4 +1,4 @@
-//! What is known of a column before it has ranks, however it was found.
+//! The distinct values of a column and their counts, before it has ranks, however they were found.
 
 /// The distinct values of a column, ascending, and how many rows each has.
 pub(super) struct Distinct<V> {

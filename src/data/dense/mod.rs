@@ -220,7 +220,7 @@ impl DenseColumns {
             let column = &mut columns[*feature as usize];
             let place = |rank: u32| of_ranks.as_ref().map_or(0, |places| places[rank as usize]);
             column.common_rank = place(column.common_rank);
-            // There are as many places as ranks, so they fit in the same width.
+            // There is a place for each rank, so places fit in the width of ranks.
             column.ranks = match &column.ranks {
                 Ranks::U8(ranks) => {
                     Ranks::U8(ranks.iter().map(|&rank| place(rank.into()) as u8).collect::<Vec<_>>().into())

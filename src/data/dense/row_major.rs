@@ -52,8 +52,8 @@ impl RowMajor {
         Ok(Some(Self { stride, offsets, bytes }))
     }
 
-    /// The ranks of some rows, in this order: column by column, in the widths of `columns`, which
-    /// are those that these rows were made [of](Self::of). O(cells of these rows).
+    /// The ranks of some rows, in this order: column by column, in the widths of `columns`, which must be the
+    /// columns that these rows were made [of](Self::of). O(cells of these rows).
     pub fn take(&self, columns: &[DenseColumn], rows: &[u32]) -> Vec<Ranks> {
         let room = |column: &DenseColumn| match &column.ranks {
             Ranks::U8(_) => Taken::U8(Vec::with_capacity(rows.len())),

@@ -1,8 +1,8 @@
 //! Some rows of dense columns as columns of their own, with ranks or with sort keys.
 //!
-//! Ranks of these rows are copied, and numbered anew without those that no row has any more. That
-//! takes a few passes over integers, where encoding hashes or sorts values. Keys are made of the
-//! values, which are looked up.
+//! Ranks of these rows are copied, and numbered anew without the ranks that no row has any more. That takes a
+//! few passes over integers, where encoding hashes or sorts values. Keys are made of the values, which are
+//! looked up.
 
 use super::column::{EncodedColumn, Encoder, encoded};
 use super::dictionary::most_codes;

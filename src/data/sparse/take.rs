@@ -32,7 +32,7 @@ pub(in crate::data) fn take(
     }
 }
 
-/// Where each row of all is among those that are taken: nowhere, or at one place or more.
+/// The places that each row of all has among the taken rows: none, one, or several.
 struct RowPlaces {
     /// By row of all, where its places begin; and the end.
     starts: Vec<u32>,

@@ -20,7 +20,7 @@ pub(super) struct Varying {
     pub has_missing: bool,
 }
 
-/// The order in which a node draws features, and those that its tree has.
+/// The order in which a node draws features, and the features that its tree has.
 pub(super) struct FeatureDraw {
     pub order: Permutation,
     /// The order in which the tree has drawn its features, and how many; `None` if it has all.

@@ -1,4 +1,4 @@
-//! A random split of categories: a random subset of those that a node has goes left.
+//! A random split of categories: a random subset of the node's categories goes left.
 
 use crate::rng::NodeKey;
 

@@ -84,7 +84,7 @@ impl<C: Criterion> Categorical<'_, C> {
             sum.sum += u128::from(weight) * u128::from(value(sample));
         }
         if let Some(common) = self.units.common {
-            // The rows without an entry: all rows of the node, less those with an entry.
+            // The weight of rows without an entry: the node's weight less the weight of rows with an entry.
             let weight = criterion.weight(node.totals) - sums.iter().map(|sum| sum.weight).sum::<u64>();
             let sum = total - sums.iter().map(|sum| sum.sum).sum::<u128>();
             sums[common as usize].weight += weight;

@@ -182,7 +182,7 @@ struct DenseSearch<'a, C: Criterion> {
     samples: &'a [u32],
     /// The node's rows in packed form, if its columns are to be counted in bins.
     rows: Option<&'a RowsOf<C>>,
-    /// The columns of few values as bits, if those that the node draws have been searched.
+    /// The columns of few values as bits, if the search has already tried the ones that the node draws.
     bits: Option<&'a BitColumns>,
     /// Buffers to lend to other workers.
     spare: &'a Spare<ColumnScratch<C>>,

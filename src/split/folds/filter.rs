@@ -58,7 +58,7 @@ pub(crate) struct Sweep<'a, 'n> {
     singles: Vec<SingleFolds>,
     /// Folds that are in no group of `singles`; they are scored one by one.
     plural: Vec<u32>,
-    /// Features whose columns the pass cannot score: those with missing values in the node.
+    /// Features with missing values in the node, whose columns the pass cannot score.
     pub others: SmallVec<[u32; 4]>,
     /// In the column of the pass, the class counts of all rows on the left of the cut.
     left: Counts,

@@ -143,7 +143,7 @@ pub fn goes_left<C: Criterion>(
         let column = columns.column(split.feature);
         return Ok(samples.iter().map(|&sample| goes_left(column.rank(sample))).collect());
     }
-    // Marked rows are those that do not go to the side of the common value.
+    // Marked rows do not go to the side of the common value.
     let mut marks = std::mem::take(&mut scratch.marks);
     let mut marked = Vec::new();
     let mut common_left = false;

@@ -3,9 +3,9 @@
 //! A node that draws k of many features must find its entries in the drawn features: few entries, or none.
 //! One way is to draw the k features, and to look each of them up. The way here goes backwards: the inverse
 //! of the node's permutation tells at which position the feature of each entry is drawn, and the entries at
-//! the first k positions are those that are wanted. It needs neither the draw nor a look-up, and the
-//! positions are at hand for ties, and for the first feature that varies if none of the drawn ones does.
-//! O(entries), and O(entries * log(features)) if few features vary.
+//! the first k positions are wanted. It needs neither the draw nor a look-up, and the positions are at hand
+//! for ties, and for the first feature that varies if none of the drawn ones does. O(entries), and O(entries
+//! * log(features)) if few features vary.
 
 use std::ops::ControlFlow;
 

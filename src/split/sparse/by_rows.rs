@@ -1,4 +1,4 @@
-//! The search of a node by its rows: one reading of the rows gives all columns, or those that the node
+//! The search of a node by its rows: one reading of the rows gives all columns, or the columns that the node
 //! draws.
 
 use crate::bitset::Bitset;

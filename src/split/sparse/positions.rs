@@ -74,8 +74,8 @@ impl Positions {
         ControlFlow::Continue(())
     }
 
-    /// The first feature that varies in the node, of those that it draws at the position `start` or
-    /// later; `entries` is set to its entries. `None` if none of them varies.
+    /// The first feature that varies in the node and that the node draws at the position `start` or later;
+    /// `entries` is set to its entries. `None` if none of them varies.
     ///
     /// Looks at one position first, and doubles the number of positions each time. So it costs O(entries) if
     /// the first feature that is met varies, and O(entries * log(features)) at most, also in rows that are

@@ -104,8 +104,8 @@ pub(crate) fn best_cut<C: Criterion>(
 struct CountedColumn<'a, C: Criterion> {
     at: NodeSearch<'a, C>,
     feature: u32,
-    /// The side to which missing values go; `None` if the node has none in this column. The bin of
-    /// missing values that go left is the first of the histogram, of those that go right the last.
+    /// The side to which missing values go; `None` if the node has none in this column. If they go left their
+    /// bin is the first of the histogram, if they go right the last.
     missing: Option<Side>,
     histogram: &'a mut C::Packed,
     column: &'a mut BinnedColumn,

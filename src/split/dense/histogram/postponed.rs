@@ -79,8 +79,8 @@ impl<C: Criterion> Postponed<C> {
         }
     }
 
-    /// Puts the cells of a column, with the ranks of all rows of the node, in the place of `cells`.
-    /// Returns false if the column is not one of those that were searched last.
+    /// Puts the cells of a column, with the ranks of all rows of the node, in the place of `cells`. Returns
+    /// false if the column is not among the columns that were searched last.
     pub fn give_cells(&mut self, feature: u32, cells: &mut Cells) -> bool {
         let searched = &mut self.columns[..self.n_searched];
         let taken = searched.iter_mut().find(|taken| taken.feature == feature);
