@@ -21,9 +21,9 @@ pub enum Error {
     InvalidArgument {
         /// The name of the argument, with which the message begins.
         name: &'static str,
-        /// What was found in it.
+        /// The contents that were found, in words.
         got: String,
-        /// What it may hold.
+        /// The legal contents, as words that follow "must be".
         expected: String,
     },
     /// A compressed sparse matrix whose arrays contradict each other.
@@ -77,7 +77,7 @@ pub enum Error {
     /// Memory that the system does not have.
     #[error("Unable to allocate {bytes} bytes for {what}.")]
     OutOfMemory {
-        /// What it is for.
+        /// The use of the memory, in words.
         what: &'static str,
         /// How much was asked for.
         bytes: u64,
@@ -88,7 +88,7 @@ pub enum Error {
          tracker, together with the call and what standard error shows of it."
     )]
     Panicked {
-        /// What the panic says.
+        /// The message of the panic.
         message: String,
     },
     /// The caller asked the running call to stop.

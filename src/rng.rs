@@ -70,7 +70,7 @@ pub enum Side {
     Right,
 }
 
-/// What a random number is drawn for. Each purpose has its own stream of numbers.
+/// The purpose of a random number. Each purpose has its own stream of numbers.
 #[derive(Clone, Copy)]
 enum Purpose {
     Features = 1,

@@ -33,7 +33,7 @@ pub struct BinaryTotals {
     pub(super) second: u64,
 }
 
-/// What the bounds need to know of the mean of a node.
+/// The mean of a node, as the bounds need it.
 #[derive(Debug, Default)]
 pub struct BinaryMean {
     /// The weight of the second class.
@@ -257,8 +257,8 @@ impl<W: SampleWeights> Bounded for BinaryGini<'_, W> {
         }
     }
 
-    /// The gain is convex in the two class weights of the subset, so that its maximum is at a
-    /// corner: a side has all of one class of the summary and none of the other, or all of both.
+    /// The gain is convex in the two class weights of the subset, so its maximum is at a corner: a side has
+    /// all rows of one class of the summary and none of the other class, or all rows of both classes.
     fn most_gain(ceiling: &Ceiling<BinaryMean>, summary: &Summary<u64>) -> f64 {
         let [first, second] = ceiling.mean.distances;
         let n = ceiling.weight;

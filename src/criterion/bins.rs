@@ -1,4 +1,4 @@
-//! What a bin of a histogram of classes has, in integers as wide as the weights need.
+//! The contents of a bin of a histogram of classes, in integers as wide as the weights need.
 
 use std::iter::Sum;
 use std::ops::AddAssign;
@@ -83,7 +83,7 @@ impl BinCount for u32 {
     }
 }
 
-/// Of weights of more than 32 bits.
+/// For weights of more than 32 bits.
 #[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
 impl BinCount for u64 {
     #[inline(always)]

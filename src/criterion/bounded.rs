@@ -36,7 +36,7 @@ pub struct Ceiling<M> {
 pub trait Bounded: Statistics {
     /// How the targets of the samples of a summary are spread.
     type Spread: Copy + Default + Send + Sync;
-    /// What bounds need to know of the mean of a node's targets.
+    /// The mean of a node's targets, as the bounds need it.
     type Mean: Default + Send + Sync;
     /// Whether the cost is a sum of squared distances. If false, the bounds do not hold, and only
     /// [`best_conceivable`](Self::best_conceivable) may be used.

@@ -28,7 +28,7 @@ pub trait Measure: Sync {
     /// See [`Bounded::IS_SQUARED_DISTANCE`].
     const IS_SQUARED_DISTANCE: bool;
 
-    /// What `f` grows by when a count grows by `weight`: `f(count + weight) - f(count)`.
+    /// The growth of `f` when a count grows by `weight`: `f(count + weight) - f(count)`.
     fn growth(&self, count: u64, weight: u64) -> Self::Sum;
     /// The impurity, summed over outputs, of a node with this sum and weight.
     fn impurity(&self, sum: Self::Sum, weight: u64, n_outputs: usize) -> f64;

@@ -1,6 +1,6 @@
 //! Which forms of its statistics each criterion has, for loops over many rows.
 //!
-//! A criterion knows none of them: they are made of it, and this file is where they meet.
+//! A criterion knows none of its forms: they are made from the criterion, and this file joins the two.
 
 use super::binary::BinaryGini;
 use super::bounded::Bounded;

@@ -1,4 +1,4 @@
-//! What every criterion knows of the samples of a node: statistics, scores of cuts, and values.
+//! The statistics, scores of cuts and values that every criterion computes from the samples of a node.
 
 use std::cmp::Ordering;
 
@@ -44,9 +44,9 @@ pub trait Statistics: Sync {
     /// The cost of a node: its weight times its impurity, summed over outputs. The unit may be any,
     /// if it is the same for all nodes.
     fn cost(&self, totals: &Self::Totals) -> f64;
-    /// What a split of a node gains, if [`SPLITS_CARRY_GAIN`](Self::SPLITS_CARRY_GAIN): in the weight and
-    /// the unit that users see, so that gains of different nodes can be compared. `left` are the
-    /// statistics of the left child. The default is for criteria whose impurities say it.
+    /// The gain of a split of a node, if [`SPLITS_CARRY_GAIN`](Self::SPLITS_CARRY_GAIN): in the weight and
+    /// the unit that users see, so that gains of different nodes can be compared. `left` are the statistics
+    /// of the left child. The default is for criteria whose impurities say it.
     fn gain_of_split(&self, _node: &Self::Totals, _left: &Self::Totals) -> f64 {
         0.0
     }
@@ -116,7 +116,7 @@ pub trait Statistics: Sync {
     fn compare(&self, node: &Self::Totals, a: &Self::Proof, b: &Self::Proof) -> Ordering;
 }
 
-/// What some eight roundings at most change in a score that comes from exact integers.
+/// An upper bound of what some eight roundings change in a score that comes from exact integers.
 #[inline]
 pub(super) fn few_roundings(score: f64) -> f64 {
     score.abs() * (16.0 * f64::EPSILON)

@@ -105,15 +105,14 @@ pub struct Whole {
     /// excess of a side, its square in the unit of bounds, and `w` and `W - w` are the weights of
     /// both sides.
     ///
-    /// For logarithms, the score is at most `(1 + d) D^2 W / (w (W - w))` with
-    /// `d = min(1, steepness |D| / min(w, W - w))`. That follows from
-    /// `(1 + u) ln(1 + u) <= u + u^2 / 2` for `u >= 0`, and with `|u|^3 / 2` more for
-    /// `-1 <= u < 0`, where `u` is the excess of the mean of a side over the mean of the node,
-    /// relative to the latter.
+    /// For logarithms, the score is at most `(1 + d) D^2 W / (w (W - w))` with `d = min(1, steepness |D| /
+    /// min(w, W - w))`. That follows from `(1 + u) ln(1 + u) <= u + u^2 / 2` for `u >= 0`, and with `|u|^3 /
+    /// 2` more for `-1 <= u < 0`, where `u` is the excess of the mean of a side over the mean of the node,
+    /// relative to the mean of the node.
     pub bound_unit: f64,
     /// See [`bound_unit`](Self::bound_unit).
     pub steepness: f64,
-    /// What bounds are raised by, as scores and excesses are rounded.
+    /// Bounds are raised by this, as scores and excesses are rounded.
     pub bound_error: f64,
 }
 

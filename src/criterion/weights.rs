@@ -14,9 +14,9 @@ pub trait SampleWeights: Copy + Sync {
     type Moment: Moment;
     /// Whether the product of two sums of weights fits in 63 bits.
     const ARE_SMALL: bool;
-    /// What a bin of two classes is.
+    /// A bin of two classes.
     type Pair: BinPair;
-    /// What a bin has of one of several classes.
+    /// The count of one of several classes in a bin.
     type Count: BinCount;
     /// The integer weight of a sample.
     fn weight(&self, sample: u32) -> u64;

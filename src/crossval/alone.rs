@@ -49,8 +49,7 @@ impl<'a> Learner<'a> {
         Bags::new(&self.target, &self.params, Some(&ids))
     }
 
-    /// What tree number `number` is grown on: the data, and the target spread over all rows of the
-    /// data.
+    /// The bag of tree number `number`: the data, and the target spread over all rows of the data.
     pub fn bag(&self, bags: &Bags<'_>, number: u64, runtime: &Runtime<'_>) -> Result<(Cow<'_, Dataset>, Target)> {
         let bag = bags.bag(number, runtime)?;
         let data = bags.order(&self.data, Some(&self.train), &bag, runtime)?;

@@ -94,8 +94,8 @@ impl Costs {
     }
 }
 
-/// What it costs `n_folds` folds, which hold out `n_held_out` rows in total, to descend together on one
-/// thread, divided by what it costs them to descend alone on `n_threads` threads.
+/// The cost for `n_folds` folds, which hold out `n_held_out` rows in total, to descend together on one
+/// thread, divided by the cost to descend alone on `n_threads` threads.
 pub fn together_per_alone(
     data: &Dataset,
     params: &ValidTreeParams,

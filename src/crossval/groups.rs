@@ -58,7 +58,7 @@ pub(crate) fn of(
         let n_folds = group.folds.len();
         let ratio = together_per_alone(all.data, group.params.tree(), n_folds, n_held_out, n_threads);
         let likely = if ratio < 1.0 { Way::Together } else { Way::Alone };
-        // To ask folds of one row each alone, as in leave-one-out, would cost more than a trial can save.
+        // Asking folds of one row alone, as in leave-one-out, would cost more than a trial can save.
         let is_unsure = ratio.max(ratio.recip()) < UNSURE
             && n_held_out > n_folds
             && all.params.n_estimators >= TRIAL_FROM

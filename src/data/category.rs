@@ -11,7 +11,7 @@ use super::{Columns, Dataset};
 use crate::error::{Error, Result};
 use crate::runtime::Runtime;
 
-/// In the place of the identity of a category that does not occur.
+/// The identity of a category that does not occur.
 pub(super) const NOWHERE: u32 = u32::MAX;
 /// Rows that are looked at before it is asked whether all categories have occurred.
 const BLOCK: usize = 1024;
@@ -98,7 +98,7 @@ fn check_codes(data: &Dataset, feature: u32, n_categories: u32) -> Result<()> {
     // Where there are missing values, the first and the last rank are none of a code.
     let codes = if missing.is_some() { 1..values - 1 } else { 0..values };
     for code in codes.map(|rank| data.value(feature, rank)) {
-        // What a sparse column does not store may not occur.
+        // The value that a sparse column does not store may not occur.
         let is_code = code.fract() == 0.0 && (0.0..f64::from(n_categories)).contains(&code);
         if !is_code {
             return Err(Error::InvalidArgument {

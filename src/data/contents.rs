@@ -1,4 +1,4 @@
-//! What rows hold, as one number a row: rows of equal targets and features have equal numbers.
+//! Contents of rows, as one number a row: rows of equal targets and features have equal numbers.
 //!
 //! Neither the order of rows nor the codes of categories show: a category is known by its identity
 //! (`identity`).
@@ -27,7 +27,7 @@ pub(crate) struct RowsOf<'a> {
 }
 
 impl RowsOf<'_> {
-    /// What each row holds of the target. O(rows).
+    /// The contents of each row's target, as one number. O(rows).
     pub fn targets(&self) -> Vec<u64> {
         let n_outputs = self.target.n_outputs();
         let of_row = |&row: &u32| row as usize * n_outputs..(row as usize + 1) * n_outputs;
@@ -57,7 +57,7 @@ impl RowsOf<'_> {
         runtime: &Runtime<'_>,
     ) -> Result<()> {
         let (data, level) = (self.data, Level::widest());
-        // What a feature adds to the contents of all rows.
+        // The numbers that a feature adds to the contents of all rows.
         let mut hashes = Vec::with_capacity(self.rows.len());
         for feature in features {
             runtime.check_interrupt()?;

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::memory;
 use crate::runtime::Runtime;
 
-/// What memory is asked for.
+/// The name of the memory in errors.
 const VALUES: &str = "the values of X";
 
 /// The values of a data set.

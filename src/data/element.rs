@@ -7,7 +7,7 @@ pub trait Element: Copy + Send + Sync {
     /// The narrowest of `f32` and `f64` that holds every value of the type (64-bit integers beyond
     /// 2^53 round to the nearest double).
     type Value: TableValue;
-    /// What entries stored for the same cell of a sparse matrix mean.
+    /// How several entries that are stored for one cell of a sparse matrix become its value.
     const MERGE: Merge = Merge::Sum;
     /// Converts the element to its value type.
     fn value(self) -> Self::Value;

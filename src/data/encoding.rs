@@ -1,6 +1,6 @@
 //! How a matrix is encoded.
 
-/// What stands for the values of a column of many values.
+/// The integers that stand for the values of a column of many values.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Ordinals {
     /// Ranks: dense, as bins of equal width want them.
@@ -14,8 +14,7 @@ pub enum Ordinals {
 /// How the columns of a matrix are encoded.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Encoding<'a> {
-    /// What stands for the values of columns. Where features are categorical it is ranks in
-    /// any case.
+    /// The integers that stand for the values of numeric columns; for categorical ones they are always ranks.
     pub ordinals: Ordinals,
     /// By feature the number of its categories, 0 of a numeric one; nothing if all are numeric.
     pub n_categories: Option<&'a [u32]>,

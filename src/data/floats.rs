@@ -13,7 +13,7 @@ pub enum Floats {
 }
 
 impl Floats {
-    /// All of them, one after the other.
+    /// Joins the parts, one after the other.
     pub(super) fn concat(parts: &[Self]) -> Self {
         if parts.iter().all(|part| matches!(part, Self::F32(_))) {
             return Self::F32(parts.iter().map(f32::of).collect::<Vec<_>>().concat());

@@ -1,11 +1,11 @@
-//! What tells categories apart: a number that follows from what their rows hold.
+//! Identities, which tell categories apart: numbers that follow from the contents of their rows.
 //!
-//! Ties between categories must be broken somehow. If their names or codes, unused levels, the order
-//! of rows or rows of weight 0 broke them, trees would change with what says nothing. So the identity
-//! of a category is its place in the order of a commutative hash: the sum over its rows of a number
-//! that follows from the target of the row, times the row's weight. It is divided by the sum over all
-//! rows, in the field of integers modulo a prime: so a row of weight k counts as k rows, and a common
-//! factor of all weights does not show.
+//! Ties between categories must be broken somehow. If their names or codes, unused levels, the order of rows
+//! or rows of weight 0 broke them, trees would change with things that carry no information. So the identity
+//! of a category is its place in the order of a commutative hash: the sum over its rows of a number that
+//! follows from the target of the row, times the row's weight. It is divided by the sum over all rows, in the
+//! field of integers modulo a prime: so a row of weight k counts as k rows, and a common factor of all
+//! weights changes nothing.
 //!
 //! Categories whose rows have the same targets are told apart by the numeric features of these rows, and if
 //! they are still equal by the other categories of these rows. Categories that are equal then are told apart
@@ -60,8 +60,8 @@ impl Dataset {
     }
 }
 
-/// What tells a category apart: the shares of what its rows hold, namely targets, then numbers, then other
-/// categories, and last the row in which it first occurs. 0 where what comes before is enough.
+/// The identity of a category: the shares of the contents of its rows, namely targets, then numbers, then
+/// other categories, and last the row in which it first occurs. 0 where the items before are enough.
 type Key = [u64; 4];
 const TARGETS: usize = 0;
 const NUMBERS: usize = 1;
@@ -190,7 +190,7 @@ fn first_places(all: &RowsOf<'_>, feature: u32, ranks: &[u32], n_ranks: usize) -
 /// Sums over the rows of each category: of what the rows hold, times their weights.
 struct SumsByRank<'a> {
     data: &'a Dataset,
-    /// What each row of the data set adds, 0 to [`PRIME`]: only 0 where the row has no part.
+    /// The number that each row of the data set adds, 0 to [`PRIME`]; 0 exactly if the row has no part.
     of_rows: Vec<u64>,
     total: u128,
     /// The inverse of the total, modulo [`PRIME`].
@@ -238,7 +238,7 @@ impl<'a> SumsByRank<'a> {
         sums
     }
 
-    /// What share of the total a sum is, modulo [`PRIME`].
+    /// The share of a sum in the total, modulo [`PRIME`].
     fn share(&self, sum: u128) -> u64 {
         product(reduced(sum), self.inverse)
     }

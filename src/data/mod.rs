@@ -59,8 +59,8 @@ pub const MAX_SAMPLES: usize = u32::MAX as usize;
 /// Feature ids are `u32`, and `i32` in the arrays of a tree.
 pub const MAX_FEATURES: usize = i32::MAX as usize;
 
-/// The columns of a data set, encoded. Immutable; shared by all trees, folds and threads. A clone
-/// shares all of it.
+/// The columns of a data set, encoded. Immutable; shared by all trees, folds and threads. A clone shares the
+/// memory.
 #[derive(Debug, Clone)]
 pub struct Dataset {
     n_samples: usize,

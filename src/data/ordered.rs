@@ -34,8 +34,8 @@ impl Dataset {
         Ok(Self { columns: Arc::new(columns), categories, ..self.clone() })
     }
 
-    /// What tells the code of the category of a rank, or of a place where categories have places;
-    /// `None` for missing values. There is no such function for a number.
+    /// A function that tells the code of the category of a rank, or of a place where categories have places;
+    /// `None` for missing values. A numeric feature has no such function.
     pub(crate) fn codes(&self, feature: u32) -> Option<impl Fn(u32) -> Option<u32>> {
         let by_place = self.categories.ranks_by_place(feature);
         let missing = self.values.missing_rank(feature as usize);

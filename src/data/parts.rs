@@ -33,7 +33,7 @@ const SHAPE: usize = 32;
 /// A named array of bytes.
 pub type Part = (String, Buffer<u8>);
 
-/// What the section `columns` says of a feature.
+/// An item of the section `columns`, which describes a feature.
 #[derive(Default)]
 pub(super) struct Described {
     pub values_end: u64,
@@ -159,7 +159,7 @@ impl Dataset {
     }
 }
 
-/// What the sections `shape` and `columns` say.
+/// The contents of the sections `shape` and `columns`.
 struct Head {
     n_samples: usize,
     is_sparse: bool,

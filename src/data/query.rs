@@ -1,8 +1,8 @@
 //! Query rows of a lazy forest: one feature of many rows at a time.
 //!
-//! A tree that exists is walked row by row ([`rows`](super::rows)); one that is never stored meets
-//! its queries node by node, and asks for the node's feature in all of them. Behind a trait object,
-//! so that the drivers are compiled once for all types of matrices: one virtual call per node.
+//! A tree that exists is walked row by row ([`rows`](super::rows)); a tree that is never stored meets its
+//! queries node by node, and asks for the node's feature in all of them. A query is a trait object, so that
+//! the drivers are compiled once for all types of matrices: one virtual call per node.
 //!
 //! A dense matrix is read in place. The rows of a sparse one are copied, sorted and merged once,
 //! O(nnz log nnz); a value is then found by binary search, O(log nnz of the row).

@@ -25,8 +25,7 @@ pub(super) struct Range {
 }
 
 impl Range {
-    /// `values` must not be empty. A function of the set of values: how often each occurs does not
-    /// show.
+    /// `values` must not be empty. The result depends on the set of values, not on how often each occurs.
     pub fn of(values: Vec<f64>, runtime: &Runtime<'_>) -> Result<Self> {
         let values = sorted_distinct(values, runtime)?;
         let (low, high) = (values[0], values[values.len() - 1]);

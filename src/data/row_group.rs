@@ -1,14 +1,14 @@
 //! Up to 64 sparse rows, feature by feature.
 //!
-//! A word of bits tells which of the rows have an entry of a feature, so that rows without one cost
-//! nothing: for most features, that is all of them.
+//! A word of bits tells which of the rows have an entry of a feature, so that rows without one cost nothing:
+//! for most features, no row has one.
 
 use crate::error::Result;
 use crate::memory;
 
 /// The most rows of a group: the bits of a word.
 pub const GROUP: usize = 64;
-/// What memory is asked for.
+/// The name of the memory in errors.
 const WHAT: &str = "rows of X";
 
 /// The entries of the rows of a sparse matrix.

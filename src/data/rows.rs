@@ -223,7 +223,7 @@ macro_rules! for_each_row {
 
 pub(crate) use for_each_row;
 
-/// What memory for rows is asked for.
+/// The name of the memory for rows, in errors.
 const ROWS: &str = "rows of X";
 /// Most cells of a block of rows that is copied: some of a second-level cache.
 const BLOCK_CELLS: usize = 1 << 18;

@@ -19,7 +19,7 @@ pub use super::floats::TableValue;
 use crate::num::SortKey;
 use crate::tuning::tuned;
 
-/// Ascending distinct values of every feature, stored as `f32` where that is exact for all of them.
+/// Ascending distinct values of every feature, stored as `f32` if all values are exact in it.
 #[derive(Debug, Clone)]
 pub struct ValueTable {
     /// `values[indptr[f]..indptr[f + 1]]` belongs to feature `f`; monotone, starts at 0.

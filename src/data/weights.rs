@@ -6,7 +6,7 @@
 //! 2^[`WEIGHT_BITS`]; otherwise weights are rounded to multiples of the power of two that keeps it
 //! there. `data::target` says what the bound is for.
 //!
-//! Samples of weight 0 do not show: the unit is a function of the positive weights.
+//! Samples of weight 0 change nothing: the unit is a function of the positive weights.
 
 use super::proportion::proportion;
 use crate::error::{Error, Result};
@@ -221,7 +221,7 @@ fn total_bits(n_outputs: usize) -> u32 {
     WEIGHT_BITS - bit_length((n_outputs as u64).saturating_sub(1))
 }
 
-/// The weights as multiples of `unit`, if they are that exactly and below 2^31.
+/// The weights as multiples of `unit`, if they are exact multiples below 2^31.
 fn multiples(weights: &[f64], unit: f64) -> Option<Vec<u64>> {
     let multiple = |&w: &f64| {
         let factor = (w / unit).round_ties_even();

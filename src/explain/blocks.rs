@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::memory;
 use crate::runtime::Runtime;
 
-/// What memory for results is asked for.
+/// The name of the memory for results, in errors.
 const RESULT: &str = "SHAP values";
 
 /// How many rows are worked on together.
@@ -28,7 +28,7 @@ pub struct Blocks {
     pub n_kept: usize,
     /// Whether the one value is the share of the second of two classes, whose opposite comes first.
     pub has_complement: bool,
-    /// What the sums are to be multiplied by.
+    /// The factor by which the sums are still to be multiplied.
     pub scale: f64,
 }
 

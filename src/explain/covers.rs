@@ -10,7 +10,7 @@ use crate::memory;
 use crate::runtime::Runtime;
 use crate::tree::{TREE_LEAF, Tree};
 
-/// What errors of quadrature all leaves together may add, relative to the values of the leaves.
+/// The largest error of quadrature of all leaves together, relative to the values of the leaves.
 const TOLERANCE: f64 = 1e-13;
 
 /// Shares and errors of a tree that do not depend on the rows that are explained.

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::memory;
 use crate::simd::{Level, vectorized};
 
-/// What a thread needs to visit trees with batches of rows.
+/// The buffers of a thread that visits trees with batches of rows.
 #[derive(Default)]
 pub struct KernelScratch {
     routes: Routes,
@@ -136,7 +136,7 @@ pub struct Contributions<'a> {
     pub n_features: usize,
 }
 
-/// What memory is asked for.
+/// The name of the memory in errors.
 pub const EXPLANATION: &str = "the explanation of rows";
 
 /// Makes room for `n` items.

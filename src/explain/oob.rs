@@ -20,7 +20,7 @@ use crate::runtime::Runtime;
 use crate::tree::predict::check_features;
 use crate::tree::{TREE_LEAF, Tree};
 
-/// What a prediction costs. Means over outputs.
+/// The loss of a prediction, as a mean over outputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Loss {
     /// 1 if the class of the largest share is wrong.
@@ -40,7 +40,7 @@ pub struct Training<'a> {
     pub x: &'a dyn Matrix,
     /// Classes as numbers, or numbers. Row-major `(n_samples, n_outputs)`.
     pub y: &'a [f64],
-    /// What has drawn the rows of trees.
+    /// The sampler that has drawn the rows of the trees.
     pub sampler: &'a RowSampler,
 }
 
@@ -123,7 +123,7 @@ pub fn impurity_importances(forest: &Forest, training: Training<'_>, runtime: &R
     Ok(importances)
 }
 
-/// What memory for results is asked for.
+/// The name of the memory for results, in errors.
 pub(super) const RESULT: &str = "importances";
 
 fn check<'x>(forest: &Forest, training: &Training<'x>) -> Result<&'x dyn Rows> {
@@ -367,7 +367,7 @@ fn descend(tree: &Tree, from: usize, value: impl Fn(u32) -> f64, mut pass: impl 
 }
 
 impl Loss {
-    /// What the prediction of a leaf costs.
+    /// The loss of a leaf's prediction.
     fn of(self, tree: &Tree, leaf: usize, y: &[f64]) -> f64 {
         let width = tree.max_n_classes();
         let of_output = |((values, &y), &n_classes): ((&[f64], &f64), &u32)| -> f64 {

@@ -1,4 +1,4 @@
-//! What a forest predicts out of bag if columns are permuted, for scores of any kind.
+//! Predictions out of bag with permuted columns, for scores of any kind.
 
 use super::oob::{RESULT, Training, Unseen, check_rows, unseen};
 use crate::data::Matrix;

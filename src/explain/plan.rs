@@ -80,9 +80,9 @@ pub struct Plan {
     pub groups: Vec<LeafGroup>,
     /// By leaf, the error of quadrature that is allowed for values of 1.
     pub tolerances: Vec<f64>,
-    /// What the tree predicts if nothing is known.
+    /// The prediction of the tree for a row without any known value.
     pub expected: Vec<f64>,
-    /// What the leaves predict, by node, row-major `(node_count, n_values)`: without what all have
+    /// The predictions of the leaves by node, row-major `(node_count, n_values)`, less the part that all have
     /// in common.
     pub values: Vec<f64>,
     /// Values per node in `values`.
@@ -172,7 +172,7 @@ impl Kept {
     }
 }
 
-/// What memory of this file is asked for.
+/// The name of this file's memory in errors.
 const PLAN: &str = "the explanation of a tree";
 
 /// The groups of leaves by numbers of points, each from above one number up to another: all leaves in one

@@ -10,7 +10,7 @@ pub const LANES: usize = 8;
 pub struct Points {
     /// Points between 0 and 1.
     pub at: [f64; LANES],
-    /// Their complements to 1.
+    /// By point, 1 less the point.
     pub rest: [f64; LANES],
     /// The weights of these points; the weights of all points of the rule add up to 1.
     pub weight: [f64; LANES],
@@ -123,7 +123,7 @@ impl Bound {
     }
 }
 
-/// In the place of points, by which the factors of splits become bounds of them in each of the
+/// Stand-ins for points, with which the factors of splits become bounds of the factors in each of the
 /// ellipses. A factor is bounded by its value at the point that is farthest out.
 pub fn bounding_points() -> Points {
     Points::new(ELLIPSES.radius, ELLIPSES.radius, [0.0; LANES])

@@ -61,7 +61,7 @@ pub fn shap_values(forest: &Forest, x: &dyn Matrix, runtime: &Runtime<'_>) -> Re
     shap_values_by(forest, x, None, runtime)
 }
 
-/// What a thread works on side by side.
+/// The items that a thread works on side by side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SideBySide {
     /// Eight points of the quadrature.
@@ -233,7 +233,7 @@ impl PointsRule {
     }
 }
 
-/// What a thread needs to visit trees.
+/// The buffers of a thread that visits trees.
 #[derive(Default)]
 struct VisitScratch {
     turns: Turns,

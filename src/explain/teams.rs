@@ -24,7 +24,7 @@ type Block = [Lanes; LANES];
 /// Contributions that wait in a cache until they are handed over together.
 const WAITING: usize = 160;
 
-/// What a thread needs to visit trees with eight rows.
+/// The buffers of a thread that visits trees with eight rows at a time.
 #[derive(Default)]
 pub struct TeamScratch {
     /// By feature, a bit for each row: it goes along all splits of the path on the feature.
@@ -45,7 +45,7 @@ pub struct TeamScratch {
 /// An edge to a child, by eight points.
 #[derive(Default)]
 struct Edge {
-    /// What multiplies the sums of the child to make contributions.
+    /// The factors that make contributions of the sums of the child.
     gains: Vec<Block>,
     /// The products of the child if it is a leaf.
     leaf: Vec<Block>,

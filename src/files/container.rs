@@ -33,7 +33,7 @@ pub const ALIGNMENT: usize = 64;
 const HEAD: usize = 64;
 const ENTRY: usize = 64;
 const NAME: usize = 40;
-/// What errors call the head and the table.
+/// The name of the head and the table in errors.
 const TABLE: &str = "table";
 /// The number of bytes whose checksum one task computes, of one section or of several.
 const BLOCK: usize = 1 << 22;
@@ -49,9 +49,9 @@ pub struct Section {
     pub bytes: Range<usize>,
 }
 
-/// What a file begins with that has these sections, by their names and bytes: the head and the
-/// table, and zeros up to the first section. Each section is followed by zeros up to the next
-/// multiple of [`ALIGNMENT`], but the last one ends the file.
+/// The beginning of a file with these sections, given by their names and bytes: the head, the table, and
+/// zeros up to the first section. Each section is followed by zeros up to the next multiple of [`ALIGNMENT`],
+/// but the last one ends the file.
 pub fn frame(sections: &[(&str, &[u8])], runtime: &Runtime<'_>) -> Result<Vec<u8>> {
     let mut table = Vec::with_capacity(sections.len() * ENTRY);
     let mut end = HEAD + sections.len() * ENTRY;

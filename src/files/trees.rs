@@ -41,7 +41,7 @@ pub fn write_forest(forest: &Forest, runtime: &Runtime<'_>) -> Result<[Vec<u8>; 
 /// A forest without the bytes of its trees: their common shape, their seeds and sizes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outline {
-    /// What the trees have in common.
+    /// The shape that all trees share.
     pub shape: Shape,
     /// The seed of each tree, and what describes its bytes.
     pub trees: Vec<(u64, Entry)>,

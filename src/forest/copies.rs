@@ -18,7 +18,7 @@ const MOST_COPIES: f64 = (1u64 << 20) as f64;
 pub(super) struct RowCopies {
     /// At least 1, or 0 for a row of weight 0.
     pub n: f64,
-    /// Of these, how many are in the bag.
+    /// How many of these copies are in the bag.
     pub n_drawn: f64,
 }
 

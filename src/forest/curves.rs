@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::memory;
 use crate::runtime::Runtime;
 
-/// What memory is asked for.
+/// The name of the memory in errors.
 const RESULT: &str = "curves";
 /// Rows of a task.
 const ROWS_PER_TASK: usize = 16;

@@ -27,12 +27,11 @@ use crate::tree::Tree;
 /// numbers. `sample_ids` are the rows' names in Poisson samples; without them, a row's name is its
 /// number.
 ///
-/// Without a bootstrap, tree `t` is [`grow_tree`] of the seed of tree `t`. With one, it is that
-/// on a target with other weights, which depend on how often the [`RowSampler`] draws each row.
-/// With replacement, or if rows are distinct, the weights are the chances of the draws, and the
-/// tree sees only the numbers of draws. Otherwise the weights are multiplied by the
-/// numbers of draws. The rows that are not drawn put the categories
-/// of some features in order (`orders`).
+/// Without a bootstrap, tree `t` is [`grow_tree`] of the seed of tree `t`. With a bootstrap, it is
+/// [`grow_tree`] on a target with other weights, which depend on how often the [`RowSampler`] draws each row.
+/// With replacement, or if rows are distinct, the weights are the chances of the draws, and the tree sees
+/// only the numbers of draws. Otherwise the weights are multiplied by the numbers of draws. The rows that are
+/// not drawn put the categories of some features in order (`orders`).
 pub fn grow_forest(
     data: &Dataset,
     target: &Target,
@@ -79,7 +78,7 @@ pub(crate) struct Bags<'a> {
     rows: OnceLock<KnownRows>,
 }
 
-/// What a tree is grown on.
+/// The rows that a tree is grown on, as a target with the tree's weights.
 pub(crate) struct Bag<'a> {
     seed: u64,
     /// The target with the weights that its rows have in this tree.

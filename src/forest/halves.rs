@@ -19,7 +19,7 @@ use crate::error::Result;
 use crate::rng::NodeKey;
 use crate::runtime::Runtime;
 
-/// What all trees on the same rows know of these rows.
+/// Facts about rows that all trees on these rows share.
 pub(super) struct KnownRows {
     /// For each row a number that equal rows have in common.
     contents: Vec<u64>,

@@ -13,13 +13,13 @@ use crate::error::{Error, Result};
 use crate::memory;
 use crate::runtime::Runtime;
 
-/// What memory is asked for.
+/// The name of the memory in errors.
 const WHAT: &str = "bounds of intervals";
 /// Query rows of a task.
 const ROWS_PER_TASK: usize = 16;
 /// Trees of a table.
 const TREES: usize = 8;
-/// Of more places than this, a sample says first between which values an order statistic lies (measured
+/// Among more places than this, a sample tells first between which values an order statistic lies (measured
 /// by `benches/peers/intervals.py`, see `benches/notes/uncertainty.md`).
 const FEW: usize = 2048;
 /// Size of the sample, and how many of its ranks the order statistic may be away.

@@ -32,7 +32,7 @@ pub struct LazyForest {
     sample_ids: Option<Arc<[u64]>>,
 }
 
-/// What memory is asked for.
+/// The names of the memory in errors.
 const RESULT: &str = "the result";
 const KERNEL: &str = "the forest kernel";
 const LEAVES: &str = "the leaves of rows";

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::memory;
 use crate::runtime::Runtime;
 
-/// What memory is asked for.
+/// The name of the memory in errors.
 const WHAT: &str = "proximity counts";
 /// Rows of a task.
 const ROWS_PER_TASK: usize = 64;

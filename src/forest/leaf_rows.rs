@@ -16,7 +16,7 @@ use crate::memory;
 use crate::rng::NodeKey;
 use crate::runtime::Runtime;
 
-/// What memory is asked for.
+/// The name of the memory in errors.
 const WHAT: &str = "the rows of the leaves";
 
 /// The rows of the leaves of the trees of a forest, tree by tree.

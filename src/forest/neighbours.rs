@@ -12,7 +12,7 @@ use crate::runtime::Runtime;
 
 /// Rows of a task.
 const ROWS_PER_TASK: usize = 64;
-/// What memory is asked for.
+/// The name of the memory in errors.
 const WHAT: &str = "proximities";
 
 /// The leaves that rows reach.
@@ -20,8 +20,7 @@ const WHAT: &str = "proximities";
 pub struct Leaves<'a> {
     /// Ids of nodes, row-major `(n_samples, n_trees)`.
     pub ids: &'a [i64],
-    /// Of the same shape, 0 where a tree has seen a row and does not count. Nothing if all
-    /// count.
+    /// In the shape of `ids`, 0 where a tree has seen a row and does not count. `None` if all count.
     pub unseen: Option<&'a [u8]>,
     /// The number of trees.
     pub n_trees: usize,

@@ -1,14 +1,13 @@
 //! The order of many categories, once per tree, by rows that the tree is not grown on.
 //!
-//! A node that orders categories by its own rows and then cuts the order by the same rows finds
-//! differences between categories where there are none: the more categories, and the fewer rows of
-//! each, the more. So a forest that leaves rows out of the sample of a tree orders the categories
-//! by these rows, out of bag, and the tree is grown as though places in the order were numbers. A
-//! tree that is grown on all rows does so by half of them (`halves`). Ordering once per tree is the
-//! method of Wright & Koenig, "Splitting on categorical predictors in random forests", 2019 (theirs
-//! orders by all rows). Several classes are ordered along the first principal component of their
-//! shares, as in Coppersmith, Hong & Hosking, "Partitioning nominal attributes in decision trees",
-//! Data Mining and Knowledge Discovery 3, 1999.
+//! A node that orders categories by its own rows and then cuts the order by the same rows finds differences
+//! between categories where there are none; more of them with more categories, and with fewer rows of each.
+//! So a forest that leaves rows out of the sample of a tree orders the categories by these rows, out of bag,
+//! and the tree is grown as though places in the order were numbers. A tree that is grown on all rows does so
+//! by half of them (`halves`). Ordering once per tree is the method of Wright & Koenig, "Splitting on
+//! categorical predictors in random forests", 2019 (theirs orders by all rows). Several classes are ordered
+//! along the first principal component of their shares, as in Coppersmith, Hong & Hosking, "Partitioning
+//! nominal attributes in decision trees", Data Mining and Knowledge Discovery 3, 1999.
 //!
 //! Means of few rows are drawn towards the mean of all ([`ROWS_OF_ALL`]). An order that says nothing of the
 //! other rows ([`LEAST_ERRORS`], [`LEAST_CONFIRMED`]) comes from noise, or from categories that matter
@@ -57,8 +56,8 @@ pub(super) struct TreeRows<'a> {
     pub sample: Sample<'a>,
 }
 
-/// What divides the rows into two sides: one puts categories in order, the other one says whether
-/// the order is of use.
+/// How rows are divided into two sides: one side puts categories in order, the other one tells whether the
+/// order is of use.
 #[derive(Clone, Copy)]
 pub(super) enum Sample<'a> {
     /// How often the sample of the tree has each row. The rows that it does not have put categories in
@@ -174,8 +173,7 @@ pub(super) fn with_orders<'d>(
     data.with_places(&places, runtime).map(Cow::Owned)
 }
 
-/// What all trees on the same rows know of the categories and targets of these rows. Made by the first
-/// tree.
+/// Facts about the categories and targets of rows that all trees on these rows share. Made by the first tree.
 #[derive(Default)]
 pub(super) struct KnownCategories {
     of_features: OnceLock<Vec<Categories>>,
@@ -298,7 +296,7 @@ impl<'a> TargetVectors<'a> {
     }
 }
 
-/// The rows on either side, where targets are single numbers: what all features need of them.
+/// The rows on either side, where targets are single numbers, in the form that all features need.
 struct NumberedRows {
     /// A row is here twice if rows that equal it are on both sides.
     rows: Vec<u32>,
@@ -310,7 +308,7 @@ struct NumberedRows {
 struct NumberedRow {
     /// The side on which the row is.
     side: usize,
-    /// What the row adds to the sums.
+    /// The sums of this row alone.
     sums: RowSums,
 }
 

@@ -40,7 +40,7 @@ impl Forest {
         apply(&self.packed(), &self.blocks(x, runtime)?, runtime)
     }
 
-    /// What each tree predicts for each row. Row-major `(n_samples, n_trees, n_values)`.
+    /// The prediction of each tree for each row. Row-major `(n_samples, n_trees, n_values)`.
     pub fn predict_trees(&self, x: &dyn Matrix, runtime: &Runtime<'_>) -> Result<Vec<f64>> {
         let (blocks, trees) = (self.blocks(x, runtime)?, self.packed());
         let per_row = self.n_values() * trees.len();

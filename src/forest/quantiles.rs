@@ -2,17 +2,17 @@
 //! Regression Forests", Journal of Machine Learning Research 7, 2006), and the rank of a target among
 //! them.
 //!
-//! The rows of the leaves are put together, each as often as it counts, over all trees. A quantile is
-//! linear between two of them, as in `NumPy`. Few rows are sorted by rank. Of many, the weights of ranks
-//! of the same high bits are added up first, and only those ranks are sorted beside which a quantile
-//! lies: a few nanoseconds for each row that is met, whatever the number of training rows is.
+//! The rows of the leaves are put together, each as often as it counts, over all trees. A quantile is linear
+//! between two of them, as in `NumPy`. Few rows are sorted by rank. Of many rows, the weights of ranks with
+//! equal high bits are added up first, and only ranks beside a quantile are sorted: a few nanoseconds for
+//! each row that is met, whatever the number of training rows is.
 
 use super::leaf_rows::{LeafRows, RowWeight};
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::runtime::Runtime;
 
-/// What memory is asked for.
+/// The name of the memory in errors.
 const RESULT: &str = "quantiles";
 /// Rows of a task.
 const ROWS_PER_TASK: usize = 16;
@@ -160,7 +160,7 @@ impl RowsOfLeaves for LeafRows<'_> {
 pub struct QueryLeaves<'a> {
     /// Ids of nodes, row-major `(n_query, n_trees)`.
     pub ids: &'a [i64],
-    /// Of the same shape, 0 where a tree does not count. Nothing if all count.
+    /// In the shape of `ids`, 0 where a tree does not count. `None` if all count.
     pub counts: Option<&'a [u8]>,
 }
 

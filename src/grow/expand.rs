@@ -31,8 +31,8 @@ pub struct Pending<'s, C: Criterion> {
     pub n_entries: usize,
     /// Features known not to vary in the node.
     pub constants: Arc<ConstantFeatures>,
-    /// What the node has taken over from its parent's search. Dropping it costs speed and nothing
-    /// else.
+    /// The knowledge that the node has taken over from its parent's search. Dropping it costs speed and
+    /// nothing else.
     pub heritage: Option<Heritage<C>>,
     /// Limits of the predictions below the node; `None` unless features have monotonic constraints.
     pub limits: Option<Limits>,
@@ -63,7 +63,7 @@ pub struct Leaf<'s, C: Criterion> {
 }
 
 impl<C: Criterion> Leaf<'_, C> {
-    /// What a policy may ask about the leaf.
+    /// The facts that a policy may ask about the leaf.
     pub fn facts<'a>(&'a self, criterion: &'a C) -> Facts<'a, C> {
         let Self { samples, depth, totals, limits } = self;
         Facts { criterion, samples: samples.ids(), depth: *depth, totals, limits: limits.as_ref() }
@@ -79,9 +79,9 @@ pub enum Expansion<'s, C: Criterion> {
     Split(Fork<'s, C>),
 }
 
-/// A node that is split and whose rows are partitioned. The children are made by
-/// [`children`](Self::children) or [`child`](Self::child), when it is known which of them are
-/// wanted, so that nothing is prepared for a child that is not.
+/// A node that is split and whose rows are partitioned. [`children`](Self::children) or
+/// [`child`](Self::child) make the children once it is known which are wanted, so that nothing is prepared
+/// for an unwanted child.
 pub struct Fork<'s, C: Criterion> {
     /// The split, which routes any row.
     pub split: Split,
@@ -109,11 +109,11 @@ pub struct Split {
     /// the same.
     missing_go_left: bool,
     values: SplitValues,
-    /// What the split gains; 0 if impurities say it.
+    /// The gain of the split; 0 if impurities tell it.
     gain: f64,
 }
 
-/// Which of the values that are not missing go left.
+/// The rule by which values that are not missing go left.
 #[derive(Debug)]
 enum SplitValues {
     /// Values up to a threshold. It is computed later, as the values of ranks lie in tables far apart.
@@ -151,7 +151,7 @@ impl Split {
         self.missing_go_left
     }
 
-    /// What the split gains, if the criterion says that splits carry their gain; else 0.
+    /// The gain of the split, if splits of the criterion carry their gain; else 0.
     pub fn gain(&self) -> f64 {
         self.gain
     }
@@ -202,7 +202,7 @@ impl<'s, C: Criterion> Pending<'s, C> {
         }
     }
 
-    /// What a policy may ask about the node.
+    /// The facts that a policy may ask about the node.
     pub fn facts<'a>(&'a self, criterion: &'a C) -> Facts<'a, C> {
         let Self { samples, depth, totals, limits, .. } = self;
         Facts { criterion, samples: samples.ids(), depth: *depth, totals, limits: limits.as_ref() }

@@ -1,4 +1,4 @@
-//! What a policy may ask about a node, whatever has walked to it.
+//! The facts that a policy may ask about a node, whatever has walked to it.
 
 use crate::criterion::Criterion;
 use crate::split::limits::Limits;

@@ -16,7 +16,7 @@ const BLOCK: usize = 1024;
 /// In the table of leaves: no query row has reached this node.
 const UNSEEN: u32 = u32::MAX;
 
-/// What the grown tree predicts.
+/// The predictions of the grown tree.
 pub fn ask(lazy: &LazyTree<'_>, query: &dyn Query, runtime: &Runtime<'_>) -> Result<Reached> {
     let tree = grow(lazy.data, lazy.target, lazy.params, lazy.number, runtime)?;
     let n_query = query.shape().0;

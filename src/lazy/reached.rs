@@ -69,7 +69,7 @@ impl LeafRows {
 pub struct Reached {
     /// The number of the leaf that each query row reaches; 0 for a row that was not asked about.
     pub leaves: Vec<u32>,
-    /// What the leaves predict, leaf by leaf.
+    /// The predictions of the leaves, leaf by leaf.
     pub values: Vec<f64>,
     /// Distance of each leaf from the root.
     pub depths: Vec<u64>,

@@ -36,7 +36,7 @@ impl<T> Default for RadixSort<T> {
 #[derive(Debug, Clone, Copy)]
 struct Digits {
     lowest: u64,
-    /// How many digits there are, and the bits of each.
+    /// The number of digits, and the bits of a digit.
     count: u32,
     bits: u32,
 }

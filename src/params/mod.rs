@@ -1,6 +1,6 @@
-//! Hyperparameters and their legal ranges. [`TreeParams`] and [`ForestParams`] hold them as the user
-//! writes them, [`ValidTreeParams`] and [`ValidForestParams`] as the engine reads them. `check` is the
-//! only way from the former to the latter, and the only place that knows the legal ranges.
+//! Hyperparameters and their legal ranges. [`TreeParams`] and [`ForestParams`] hold them as the user writes
+//! them, [`ValidTreeParams`] and [`ValidForestParams`] as the engine reads them. `check` is the only way from
+//! the user's form to the engine's, and the only place that knows the legal ranges.
 
 mod forest;
 mod quantile;

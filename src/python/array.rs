@@ -69,7 +69,7 @@ pub fn run_with_matrix<T: Send>(
     work: impl FnOnce(&dyn Matrix, &Runtime<'_>) -> Result<T> + Send,
 ) -> PyResult<T> {
     with_matrix(x, |matrix| {
-        // To copy a cell takes less than a step.
+        // Copying a cell takes less time than a step of a descent.
         let n_rows = matrix.shape().0.max(matrix.n_stored() / 8);
         run(x.py(), n_threads, n_steps(n_rows), watcher, |runtime| work(matrix, runtime))
     })

@@ -1,4 +1,4 @@
-//! What the folds of a cross-validation predict, from Python arrays.
+//! The predictions of the folds of a cross-validation, from Python arrays.
 #![allow(clippy::doc_markdown, reason = "the doc comments of Python functions are numpydoc")]
 
 use numpy::{IntoPyArray, PyArrayMethods, PyReadonlyArray1};

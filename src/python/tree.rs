@@ -122,7 +122,7 @@ impl PyTree {
     }
 }
 
-/// What memory for the values of a decision path is asked for.
+/// The name of the memory for values of a decision path, in errors.
 pub(super) const PATH: &str = "the decision path";
 
 /// A read-only numpy view of an array of the tree.

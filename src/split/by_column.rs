@@ -66,7 +66,7 @@ struct DrawnColumn {
     position: Option<u32>,
 }
 
-/// What one worker has found so far.
+/// The findings of one worker so far.
 pub(crate) struct Progress<C: Criterion> {
     pub best: Best<C>,
     /// How many columns vary in the node. Columns that were passed over because they cannot win are

@@ -111,7 +111,7 @@ struct ActiveDraw<'a> {
     runtime: &'a Runtime<'a>,
 }
 
-/// What a walk has found. Features that were known before to be constant are in neither list.
+/// The findings of a walk. Features that were known before to be constant are in neither list.
 #[derive(Debug, Default)]
 struct DrawWalk {
     varying: Vec<u32>,

@@ -7,13 +7,13 @@ use super::constants::ConstantFeatures;
 use super::sparse::heritage::Heritage;
 use crate::criterion::Criterion;
 
-/// What the search of a node returns.
+/// The result of the search of a node.
 pub struct Found<C: Criterion> {
     /// The best split; `None` if no cut is legal.
     pub best: Option<Candidate>,
     /// All features known not to vary in the node, and so not in its children; `None` if the search
     /// has found no new ones.
     pub constants: Option<Arc<ConstantFeatures>>,
-    /// What the node can hand on to its children, not yet divided among them.
+    /// The heritage that the node can hand on to its children, not yet divided among them.
     pub heritage: Option<Heritage<C>>,
 }

@@ -119,7 +119,7 @@ pub struct Node<'a, C: Criterion> {
     pub limits: Option<&'a Limits>,
 }
 
-/// What every step of the search of one node needs.
+/// The context of every step of the search of one node.
 pub(crate) struct NodeSearch<'a, C: Criterion> {
     pub search: &'a Search<'a, C>,
     pub node: &'a Node<'a, C>,
@@ -155,7 +155,7 @@ impl<'a> NodeColumn<'a> {
     }
 }
 
-/// What the search of one column has found.
+/// The result of the search of one column.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Outcome {
     /// The column does not vary in the node.

@@ -13,7 +13,7 @@ use crate::tuning::tuned;
 pub(super) const SPLITS: usize = 15;
 
 tuned! {
-    /// What a cluster costs beside the leaves below it, in the cost of one leaf (bench `sweep`).
+    /// The cost of a cluster beside the leaves below it, in units of the cost of one leaf (bench `sweep`).
     fn per_cluster() -> f32 = 2.0;
 }
 
@@ -74,7 +74,7 @@ impl<F: Fn(u32) -> Option<[u32; 2]>> Clustering<F> {
     pub fn choose(&self, top: u32, chosen: &mut Chosen) {
         chosen.splits.clear();
         chosen.exits.clear();
-        // Of a split alone, costs of more splits than one are infinite.
+        // A subtree of one split has infinite costs for clusters of more splits.
         let costs = &self.below[top as usize].costs[1..];
         let least = least(costs);
         let n_splits = 1 + costs.iter().position(|&cost| cost == least).unwrap_or(0);

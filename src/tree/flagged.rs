@@ -11,7 +11,7 @@ pub(super) trait Flagged: Copy + Into<u32> {
     /// A number of 32 bits in this type; `None` if it does not fit.
     fn narrow(number: u32) -> Option<Self>;
 
-    /// As a number of 32 bits.
+    /// The number in 32 bits, with the flag in the highest bit.
     #[inline]
     fn widen(self) -> u32 {
         let number: u32 = self.into();

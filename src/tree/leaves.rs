@@ -1,4 +1,4 @@
-//! What the leaves of a packed tree of classes predict, laid out for prediction.
+//! The predictions of the leaves of a packed tree of classes, laid out for prediction.
 
 use std::sync::OnceLock;
 

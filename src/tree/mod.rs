@@ -44,7 +44,7 @@ use sets::{CategorySets, SetView};
 pub use walk::Walk;
 use ways::Ways;
 
-/// What memory for the values of nodes is asked for.
+/// The name of the memory for values of nodes, in errors.
 const VALUES: &str = "the values of a tree";
 /// Value of `children_left` and `children_right` that marks a leaf.
 pub const TREE_LEAF: i32 = -1;
@@ -75,8 +75,8 @@ pub struct NodeArrays {
     pub n_node_samples: Vec<i64>,
     /// Sum of the weights of the node's training rows.
     pub weighted_n_node_samples: Vec<f64>,
-    /// What the node predicts (class shares or numbers), row-major
-    /// `(node_count, n_outputs, max_n_classes)`.
+    /// The prediction of the node (class shares or numbers), row-major `(node_count, n_outputs,
+    /// max_n_classes)`.
     pub value: Vec<f64>,
 }
 
@@ -322,7 +322,7 @@ impl Tree {
         value <= self.nodes.threshold[node] || value.is_nan() && missing_left()
     }
 
-    /// What a node predicts: [`n_values`](Self::n_values) numbers, output by output.
+    /// The prediction of a node: [`n_values`](Self::n_values) numbers, output by output.
     pub fn value(&self, node: usize) -> &[f64] {
         &self.nodes.value[node * self.n_values()..][..self.n_values()]
     }

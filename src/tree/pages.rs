@@ -153,11 +153,11 @@ vectorized! {
     }
 }
 
-/// What may hold of a value that is copied to a page.
+/// Flags of a value that is copied to a page.
 const IS_MISSING: u32 = 1;
 const WAS_ROUNDED: u32 = 2;
 
-/// Writes values to the pages of a row. Returns what holds of any of them.
+/// Writes values to the pages of a row. Returns the flags of all of them together.
 #[inline]
 fn fill<T: Copy>(row: &mut [Page], values: &[T], convert: impl Fn(T) -> (f32, u32)) -> u32 {
     let mut found = 0;

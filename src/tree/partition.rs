@@ -23,7 +23,7 @@ pub(super) fn is_possible(n_features: usize) -> bool {
     is_supported && n_features <= MAX_FEATURES
 }
 
-/// What a descent of rows leaves behind, and the room that it needs: 13 bytes for each row.
+/// The exits that a descent of rows finds, and the room that it needs: 13 bytes for each row.
 #[derive(Debug, Default)]
 pub(super) struct RowDescent {
     /// By row, the number of the leaf that it has reached.
@@ -306,7 +306,7 @@ mod avx512 {
         rows: &Pages,
     ) {
         let RowDescent { leaves, doubtful, ids: [first, second], exits, pending } = descent;
-        // What the checks of debug builds compare with.
+        // The checks of debug builds compare with these.
         let (n_rows, n_ids, n_exits) = (leaves.len(), first.len().min(second.len()), exits.len());
         let is_a_row = |row: usize| row < n_rows && (row + 1) * PAGES <= rows.pages().len();
         let (leaves, exits, values) = (leaves.as_mut_ptr(), exits.as_mut_ptr(), Values::new(rows));

@@ -460,7 +460,7 @@ pub(crate) fn decision_path<W: Walk>(
     Ok((indptr, nodes))
 }
 
-/// What memory for results is asked for.
+/// The name of the memory for results, in errors.
 const RESULT: &str = "the result";
 
 /// Divides all values by `divisor`.

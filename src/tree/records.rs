@@ -66,7 +66,7 @@ pub(crate) struct Records {
     /// The nodes. Node 0 is the root. The threshold of a categorical split is the number of its
     /// set.
     pub nodes: Vec<Record>,
-    /// What the nodes predict, `n_values` values each.
+    /// The predictions of the nodes, `n_values` values each.
     pub values: Vec<f64>,
     /// The category sets, in the preorder of their splits.
     pub sets: CategorySets,

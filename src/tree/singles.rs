@@ -4,10 +4,10 @@ use crate::data::rows::CellRows;
 
 /// Some rows in single precision.
 pub(super) enum Singles<'a> {
-    /// They are in single precision.
+    /// The matrix is in single precision.
     InPlace(&'a [f32]),
-    /// They are in double precision, and single precision holds all of their values. With where the
-    /// values of each row begin.
+    /// The matrix is in double precision, and single precision holds all of its values: a copy of the rows,
+    /// and where the values of each row begin.
     Copied(Vec<f32>, Vec<usize>),
     /// A value is missing, or single precision does not hold it.
     No,

@@ -13,7 +13,7 @@ pub struct SplitView<'a> {
     /// Means nothing if there is a `set`.
     pub threshold: f64,
     pub missing_go_left: bool,
-    /// Of a split on a categorical feature.
+    /// The rule of a split on a categorical feature.
     pub set: Option<SetView<'a>>,
     /// The positions of the left and the right child.
     pub children: [u32; 2],

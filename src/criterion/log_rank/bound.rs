@@ -31,7 +31,7 @@ const SLACK: f64 = 1e-9;
 /// A sample of a pass: twice its place and 1 more for an event, and its weight.
 pub type Entry = (u32, u64);
 
-/// What the bounds of a node's passes need.
+/// The data of a node from which its passes are bounded.
 #[derive(Default)]
 pub(super) struct PassBound {
     blocks: Vec<Block>,
@@ -137,7 +137,7 @@ impl PassBound {
             return f64::INFINITY;
         }
         self.load(line, bits, terms);
-        // What rounding of `C` adds to the changes of variances, for each unit of weight.
+        // The error that the rounding of `C` adds to the changes of variances, for each unit of weight.
         let rounding = line.weight as f64 * f64::powi(2.0, -bits);
         let is_whole = n == n_node;
         let edge = n / EDGE;

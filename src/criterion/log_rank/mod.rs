@@ -89,7 +89,7 @@ pub struct LogRankPushed {
     events: u64,
     /// The weighted sum of cumulative hazards: the expected weight of events.
     expected: i128,
-    /// What [`Variance::push`] has returned, added up.
+    /// The sum of all that [`Variance::push`] has returned.
     variance: i128,
 }
 

@@ -1,4 +1,4 @@
-//! What the square of the log-rank numerator is divided by.
+//! The variance by which the square of the log-rank numerator is divided.
 //!
 //! **Exact.** The variance of the numerator is the sum over event times `j` of `v_j (L_j / Y_j) (R_j / Y_j)`,
 //! where `L_j` and `R_j` are the weights at risk on either side. With `C(t)`, the sum of `v_j / Y_j^2` up to
@@ -26,10 +26,10 @@ use crate::num::bit_length;
 /// A node whose weight has more bits has sums of 128 bits.
 pub(super) const NARROW_BITS: u32 = 26;
 
-/// Fractional bits of `C` in a node of this weight. `C` is at most the sum of the squared inverses of
-/// all integers, below 2; `A` and `B` are at most the cumulative hazard, below 2^6; and weighted sums
-/// of them are at most the weight of the node. So the former fit in 62 bits if the node is narrow, and
-/// all of them in 126 bits otherwise.
+/// Fractional bits of `C` in a node of this weight. `C` is at most the sum of the squared inverses of all
+/// integers, below 2; `A` and `B` are at most the cumulative hazard, below 2^6; and weighted sums of them are
+/// at most the weight of the node. So `C`, `A` and `B` fit in 62 bits if the node is narrow; otherwise they
+/// and the weighted sums fit in 126 bits.
 fn variance_bits(weight: u64) -> i32 {
     if bit_length(weight) <= NARROW_BITS { 56 } else { 122 - bit_length(weight) as i32 }
 }

@@ -46,10 +46,10 @@ const QUOTIENT_BITS: u32 = 64;
 
 /// Narrow sums of weights times targets have at most this many bits.
 const NARROW_BITS: u32 = 62;
-/// They are at most 2 to this power times the least target above 0: then the sum of a side is 0 if it
-/// is 0 as a difference of sums that are rounded to doubles.
+/// Sums are at most 2 to this power times the least target above 0. Then the sum of a side is 0 if it is 0 as
+/// a difference of sums that are rounded to doubles.
 const MOST_TO_LEAST_BITS: u32 = 50;
-/// What bounds are raised by, as a share of the sum of the targets.
+/// Bounds are raised by this share of the sum of the targets.
 const BOUND_ERROR: f64 = 1e-12;
 
 /// Per output, how many low bits of all fixed-point targets are 0, if narrow sums suffice.

@@ -15,8 +15,8 @@
 //!   the loss changes by. A removal moves the pointer few steps unless weights are adverse. Beyond
 //!   [`STEPS_PER_SAMPLE`] steps per sample a tree of partial sums takes over.
 //!
-//! O(n) for n samples, or O(n log n) with adverse weights. All numbers are integers, so that the
-//! order of removals does not show in the losses. The list is of one of two kinds, see `ring`.
+//! O(n) for n samples, or O(n log n) with adverse weights. All numbers are integers, so the order of removals
+//! does not change the losses. `ring` has two kinds of lists.
 
 use super::fenwick::Fenwick;
 use super::level::{Balance, LossLevel};

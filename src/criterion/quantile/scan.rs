@@ -38,7 +38,7 @@ const BOUND_FROM: usize = 512;
 /// of a pass.
 #[derive(Default)]
 pub(super) struct OutputScan<S> {
-    /// The samples of the node. `loss` is the loss of all of them.
+    /// The samples of the node. `loss` is their loss.
     line: Line,
     loss: S,
     start: ListStart<S>,

@@ -46,8 +46,8 @@ impl<S: Moment> WeightedSum<S> {
     }
 }
 
-/// The number and the weight of the samples below the quantile, and the loss of all samples, which
-/// come in the order of their targets as weight and target. `weight` is the weight of all. O(n).
+/// The number and the weight of the samples below the quantile, and the loss of all samples, which come in
+/// the order of their targets as weight and target. `weight` is their total weight. O(n).
 pub(super) fn around<S: Moment>(
     level: impl LossLevel,
     weight: u64,

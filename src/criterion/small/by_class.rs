@@ -210,7 +210,7 @@ impl<W: SampleWeights, M: Measure> Rough for ClassCriterion<'_, W, M> {
         ClassCriterion::pushed(self, node, scan, counts.into_iter())
     }
 
-    /// As if all classes of all outputs were parted completely.
+    /// The score if a cut parted all classes of all outputs completely.
     fn most_score(&self, node: &ClassTotals<M::Sum>) -> f64 {
         M::most_score(node.weight as f64, self.n_outputs as f64)
     }

@@ -326,11 +326,11 @@ impl<W: SampleWeights, M: Measure> SmallRows<ClassCriterion<'_, W, M>> for Small
         squares.iter().zip(&self.unit_weights[..self.n_units]).map(|(&s, &w)| f64::from(s) / f64::from(w)).sum()
     }
 
-    /// An order by the shares of each class that the node has, and one by the first principal
-    /// component. If the node has two classes, the order by the second one is that by the first one
-    /// backwards, up to units of equal shares. The score of a cut is convex in the weight that is
-    /// moved from one side to the other, so that a cut among such units scores no more than the
-    /// better one of the cuts beside them all, if these are legal.
+    /// An order by the shares of each class that the node has, and one by the first principal component. If
+    /// the node has two classes, the order by the second class is the order by the first one backwards, up to
+    /// units of equal shares. The score of a cut is convex in the weight that is moved from one side to the
+    /// other, so that a cut among such units scores no more than the better one of the cuts beside them all,
+    /// if these are legal.
     fn sort_units(&mut self, i: usize, all_legal: bool, units: &mut [u8]) -> bool {
         let Self { n_units, unit_weights, unit_counts, unit_classes, groups, .. } = self;
         let n_orders = if groups.len() == 2 && all_legal { 1 } else { groups.len() };

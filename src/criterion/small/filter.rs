@@ -102,7 +102,7 @@ impl<C: Statistics> Filter<C> {
 }
 
 impl<C: Rough> CriterionRows<C> for Filter<C> {
-    /// What the criterion knows of the rows that it has pushed.
+    /// The criterion's scan, and its statistics of the rows that it has pushed.
     type Left = (C::Scan, C::Pushed);
 
     fn new(criterion: &C) -> Option<Self> {

@@ -10,7 +10,8 @@ use crate::simd::{Level, vectorized};
 
 /// An integer in a lane.
 pub trait LaneInteger: Copy + Default + PartialEq + AddAssign + Send + Sync + 'static {
-    /// What changes no sum. For doubles it is -0: a choice of 0 cannot be made an addition under a mask.
+    /// The number that changes no sum. For doubles it is -0: with 0 the compiler cannot make the choice an
+    /// addition under a mask.
     const NOTHING: Self;
 }
 
@@ -29,7 +30,7 @@ pub trait SumFormat: Sync + 'static {
     type Lane: LaneInteger;
     /// A list with an item for each component.
     type Parts<T: Send>: AsRef<[T]> + AsMut<[T]> + Send;
-    /// What scores need to know of the node.
+    /// The numbers of the node that scores need.
     type Whole: Copy + Default + Send;
 
     /// Calls `make` for each component.

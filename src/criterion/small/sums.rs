@@ -174,7 +174,7 @@ impl<C: OverSums> SmallRows<C> for SmallSums {
             lefts: [[0; LANES]; MAX_ROWS / LANES],
             unit_weights: [0; MAX_ROWS],
             outputs: (0..n_outputs).map(output).collect(),
-            // Their tables take a millisecond to make.
+            // The tables of logarithms take a millisecond to make.
             log2: (C::LOSS == LOGS).then(Log2::new),
         })
     }

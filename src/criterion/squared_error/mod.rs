@@ -134,7 +134,7 @@ impl<'a, W: SampleWeights> SquaredError<'a, W> {
         scale_by_power_of_two(quotient, -2 * self.numbers.scale[output] - QUOTIENT_BITS as i32)
     }
 
-    /// What a node with these samples predicts for an output. `exact` is as in
+    /// The prediction of a node with these samples for an output. `exact` is as in
     /// [`variance`](Self::variance), and `fixed` is the mean in fixed-point units.
     fn value(
         &self,

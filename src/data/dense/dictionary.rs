@@ -68,7 +68,7 @@ impl<V: TableValue> Dictionary<V> {
         })
     }
 
-    /// Codes a column by hashes of its values; `None` if there are too many of them.
+    /// Codes a column by hashes of its values; `None` if there are too many distinct ones.
     fn code_by_hash(&mut self, column: &[V]) -> Option<Distinct<V>> {
         let Self { slots, keys, codes, places } = self;
         let most = most_codes(column.len());

@@ -144,7 +144,7 @@ mod tests {
     }
 
     fn coded<V: TableValue>(column: &[V]) -> Option<(f64, Vec<u16>, Vec<u32>)> {
-        // What was there before does not matter.
+        // Earlier contents do not matter.
         let mut codes = vec![7; 3];
         let Integers { lowest, n_codes } = code(column, &mut codes)?;
         let counts = count(&codes, n_codes);

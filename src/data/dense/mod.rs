@@ -184,7 +184,7 @@ impl DenseColumns {
         &self.constants
     }
 
-    /// The columns of few values as bits, if there are enough of them.
+    /// The columns of few values as bits, if there are enough such columns.
     pub fn bits(&self, runtime: &Runtime<'_>) -> Option<&BitColumns> {
         self.bits.get(|| BitColumns::of(&self.columns, runtime))
     }

@@ -17,10 +17,10 @@ use crate::memory;
 use crate::num::SortKey;
 use crate::runtime::Runtime;
 
-/// The data set of these rows, or of all. All of its features are numeric so far; the values of
-/// categorical ones are the codes of the categories that these rows have. [`Ordinals::Keys`] gives
-/// keys to numeric columns of many values, if all values of the column are `f32`; what need not
-/// change is shared. O(cells).
+/// The data set of these rows, or of all. All of its features are numeric so far; the values of categorical
+/// features are the codes of the categories that these rows have. [`Ordinals::Keys`] gives keys to numeric
+/// columns of many values, if all values of the column are `f32`. Columns that need not change are shared.
+/// O(cells).
 pub(in crate::data) fn take(
     data: &Dataset,
     columns: &DenseColumns,

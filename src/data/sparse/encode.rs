@@ -138,7 +138,7 @@ struct PartScratch<V: SortKey> {
 }
 
 impl<'a, V: TableValue> ColumnsPart<'a, V> {
-    /// Takes the first columns out of it.
+    /// Splits the first columns off this part.
     fn take(&mut self, n_columns: usize) -> ColumnsPart<'a, V> {
         let (indptr, rest) = (&self.indptr[..=n_columns], &self.indptr[n_columns..]);
         self.indptr = rest;

@@ -12,7 +12,7 @@ use crate::runtime::Runtime;
 /// Rows whose entries are checked at a time.
 const ROWS_AT_A_TIME: usize = 1 << 12;
 
-/// What sparse columns are read from.
+/// The arrays from which sparse columns are read.
 pub(in crate::data) struct SparseParts<'a, F: ?Sized> {
     pub n_samples: usize,
     pub columns: &'a [Described],

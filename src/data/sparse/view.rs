@@ -157,11 +157,11 @@ pub(in crate::data) struct Raw {
     pub indptr: Box<[usize]>,
     pub samples: Vec<u32>,
     pub values: Floats,
-    /// What several entries for the same cell mean.
+    /// How several entries for one cell become its value.
     pub merge: Merge,
 }
 
-/// A sparse matrix of any element type and index width: what is copied out of it.
+/// A sparse matrix of any element type and index width, from which the encoding copies entries.
 pub(in crate::data) trait Entries: RowEntries {
     /// The shape: `(n_samples, n_features)`.
     fn shape(&self) -> (usize, usize);
@@ -216,7 +216,7 @@ impl<T: Element, I: SparseIndex> Entries for SparseView<'_, T, I> {
     }
 }
 
-/// What memory for copies of the input is asked for.
+/// The name of the memory for copies of the input, in errors.
 const ENTRIES: &str = "the entries of X by column";
 
 fn widen_indptr<I: SparseIndex>(indptr: &[I]) -> Result<Box<[usize]>> {

@@ -84,7 +84,7 @@ pub(super) struct Linked<'a> {
     heads: Vec<u32>,
     /// Where the entries of each row of the bag begin, and where the last ones end.
     starts: Vec<u32>,
-    /// Of each entry the feature, the value, and how it is linked.
+    /// For each entry the feature, the value, and how it is linked.
     features: Vec<u32>,
     values: Vec<f64>,
     links: Vec<Link>,

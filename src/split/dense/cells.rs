@@ -41,7 +41,7 @@ pub(crate) struct Cells {
     /// The upper end of the ranks of values: the rank of missing values, or `u32::MAX` if the
     /// column has none. Not included.
     end: u32,
-    /// Of bins that are the ranks of a node: how far each is above `base`. Empty otherwise.
+    /// For bins that are the ranks of a node: how far each rank is above `base`. Empty otherwise.
     ranks_of_bins: Vec<u8>,
 }
 

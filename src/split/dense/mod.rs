@@ -65,7 +65,7 @@ pub(crate) struct DenseScratch<C: Criterion> {
     /// The ranks of the winning column of the last search, if it had to load them: the partition
     /// reads them next.
     winner: Cells,
-    /// Whether they are in `winner`.
+    /// Whether `winner` has these ranks.
     has_winner: bool,
 }
 

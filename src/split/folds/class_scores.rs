@@ -107,9 +107,9 @@ impl FoldRows {
         self.side(inside, weight) + self.side(outside, rest)
     }
 
-    /// What one side of a cut adds to the score, for a sum of table entries over classes. For
-    /// entropy: minus the cost of the side. For Gini impurity: the sum of squared counts over the
-    /// weight, that is, the weight minus the cost.
+    /// The part of the score that one side of a cut adds, for a sum of table entries over classes. For
+    /// entropy: minus the cost of the side. For Gini impurity: the sum of squared counts over the weight,
+    /// that is, the weight minus the cost.
     #[inline]
     fn side(&self, sum: f64, weight: u32) -> f64 {
         // A side without rows has the sum 0, which is divided by 1 instead of 0.

@@ -12,7 +12,7 @@ use crate::split::node::NodeColumn;
 /// If at least this many folds hold out one row each, of the same class and weight, they are scored
 /// together: a cut has only two scores for all of them.
 const SINGLES_FROM: usize = 4;
-/// In the place of the class of a run whose rows have several classes, or may have.
+/// The class of a run whose rows have, or may have, several classes.
 const MIXED: u32 = u32::MAX;
 
 /// The best cut of a fold so far.

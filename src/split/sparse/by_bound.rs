@@ -27,7 +27,7 @@ struct BoundSearch<'a, C: Criterion> {
     known: &'a KnownColumns<C>,
 }
 
-/// What one worker has found.
+/// The findings of one worker.
 struct Findings<C: Criterion> {
     best: Best<C>,
     /// The slots of the columns that were read, and what each has given.

@@ -40,8 +40,8 @@ tuned! {
     /// The columns are copied once the node has less than this share of their entries (bench
     /// `sweep`).
     fn copy_below() -> f64 = 0.5;
-    /// What was read of the columns is forgotten once a split removes more than this many entries
-    /// per column on average: updating the bounds then costs more than it saves (bench `sweep`).
+    /// The bounds of the columns are forgotten once a split removes more than this many entries per column on
+    /// average: updating the bounds then costs more than it saves (bench `sweep`).
     fn forget_from() -> usize = 4;
     /// A smaller child with at least this share of the entries of its parent's columns filters the
     /// parent's columns instead of sorting its own entries (bench `sweep`).
@@ -104,8 +104,8 @@ impl SlotMap {
     }
 }
 
-/// What a node of a tree on sparse data takes over from its parent's search, and hands on to its
-/// children.
+/// The knowledge of columns that a node of a tree on sparse data takes over from its parent's search, and
+/// hands on to its children.
 ///
 /// A heritage owns all that it needs, including the set of the node's rows. So a heritage may be
 /// dropped, kept, or sent to another thread at any time.
