@@ -96,8 +96,8 @@ impl<'a> Runtime<'a> {
         self.pool()?.install(|| (0..n).into_par_iter().with_max_len(1).try_for_each(work))
     }
 
-    /// Calls `f` on one of the threads, with a scope in which tasks for all of them can be spawned;
-    /// returns when those are done.
+    /// Calls `f` on one of the threads, with a scope in which tasks for all threads can be spawned; returns
+    /// when the tasks are done.
     pub fn scope<'s>(&self, f: impl FnOnce(&rayon::Scope<'s>) + Send) -> Result<()> {
         let mut f = Some(f);
         self.in_scope(&mut |scope| {

@@ -11,8 +11,8 @@ pub trait Statistics: Sync {
     type Totals: Send + Sync;
     /// Buffers of a scan over a node's samples, reused from scan to scan.
     type Scan: Send;
-    /// The running statistics of a scan: of the pushed samples, or of those and the rest. Small, so
-    /// that loops keep them in registers.
+    /// The running statistics of a scan: of the pushed samples, or of the pushed samples and the rest. Small,
+    /// so that loops keep them in registers.
     type Pushed: Copy + Send;
     /// The integers from which [`compare`](Self::compare) computes the exact score of a candidate.
     /// Only candidates whose scores are too close to tell apart in `f64` need it.

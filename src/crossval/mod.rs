@@ -39,7 +39,7 @@ use crate::tree::predict::check_features;
 /// The data and the parameters that the forests of all folds have in common.
 #[derive(Debug, Clone, Copy)]
 pub struct CrossValidation<'a> {
-    /// The columns of all rows.
+    /// The encoded columns of all rows; each fold has some of the rows.
     pub data: &'a Dataset,
     /// The targets of all rows. Weights in it change no prediction, as each fold has weights of its
     /// own; but unless all weights are 1, no folds descend together.

@@ -24,7 +24,7 @@ pub(super) struct Trial {
     first_tree: u64,
     /// The way to go until both have been timed.
     likely: Way,
-    /// Nanoseconds; 0: not timed yet.
+    /// Nanoseconds that a tree took by this way; 0: not timed yet.
     together: AtomicU64,
     alone: AtomicU64,
 }

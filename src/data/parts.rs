@@ -187,9 +187,9 @@ impl Head {
     }
 }
 
-/// The sections `shape`, `columns` and `values` of a data set, given those of data sets of the same rows,
-/// whose features stand side by side in it. Ranks stay as they are; in a sparse data set all take the width
-/// of the widest. O(features + values).
+/// The sections `shape`, `columns` and `values` of a data set that has the features of several data sets of
+/// the same rows side by side, given the sections of these data sets. Ranks stay as they are; in a sparse
+/// data set all take the width of the widest. O(features + values).
 pub fn join_heads(heads: &[[Buffer<u8>; 3]]) -> Result<[Vec<u8>; 3]> {
     let mut joined: Option<Head> = None;
     let mut tables = Vec::with_capacity(heads.len());

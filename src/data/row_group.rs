@@ -64,7 +64,7 @@ impl RowGroup {
             matrix.copy_row(row, &mut self.entries);
             self.ends.push(self.entries.len());
         }
-        // Each entry writes its feature behind those found before, and the list grows if the feature
+        // Each entry writes its feature behind the features found before, and the list grows if the feature
         // is new. A branch on whether it is new would often be mispredicted.
         self.features.resize(self.entries.len(), 0);
         let (mut n_features, mut has_several, mut first) = (0, false, 0);

@@ -5,10 +5,10 @@
 //!
 //! * **Weights** become integer multiples of a common unit, with a total below 2^[`WEIGHT_BITS`]
 //!   (`data::weights`).
-//! * **Regression targets** become multiples of a power of two, chosen per output, around a centre:
-//!   integers below 2^[`COARSE_BITS`], or 2^[`FINE_BITS`] where most values would be squeezed into
-//!   few of those (outliers, long tails), or where two values that differ by much of their size would
-//!   become one (`data::range`). Integers and dyadic fractions of moderate size are exact.
+//! * **Regression targets** become multiples of a power of two, chosen per output, around a centre: integers
+//!   below 2^[`COARSE_BITS`], or 2^[`FINE_BITS`] where most values would be squeezed into few of these
+//!   integers (outliers, long tails), or where two values that differ by much of their size would become one
+//!   (`data::range`). Integers and dyadic fractions of moderate size are exact.
 //!
 //! * **Times** until an event become ranks (`data::survival`), and nothing is rounded.
 //!

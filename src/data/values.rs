@@ -1,8 +1,8 @@
 //! The values behind the ranks: per feature an ascending table of its distinct values, and for long
 //! tables an index from values to ranks.
 //!
-//! Where a feature has missing values, those have the last rank, and no value has rank 0: so either
-//! end of the order is theirs to be read at. The table is padded with infinities there.
+//! Where a feature has missing values, these have the last rank, and no value has rank 0: so missing values
+//! can be read at either end of the order. The table is padded with infinities there.
 //!
 //! The table of a feature may exceed every cache, where a binary search is a chain of misses. The
 //! index divides the range of values into equal bins and has the first rank of each: one look-up

@@ -22,9 +22,9 @@ pub struct Blocks {
     pub cells: Vec<f64>,
     pub shape: BlockShape,
     pub n_samples: usize,
-    /// Cells of a row.
+    /// Cells of a row: features (or pairs of features) times values.
     pub row_len: usize,
-    /// The values of a feature.
+    /// The number of values that a feature contributes to.
     pub n_kept: usize,
     /// Whether the one value is the share of the second of two classes, whose opposite comes first.
     pub has_complement: bool,
@@ -35,11 +35,11 @@ pub struct Blocks {
 /// A matrix by its rows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CsrMatrix {
-    /// Where rows begin, and the end.
+    /// Where the entries of each row begin, then the number of all entries.
     pub indptr: Vec<i64>,
     /// The feature of each entry.
     pub indices: Vec<i32>,
-    /// The values, which are not 0.
+    /// The value of each entry, which is not 0.
     pub data: Vec<f64>,
 }
 
@@ -61,7 +61,7 @@ impl Blocks {
         Ok(Self { cells: memory::zeros(RESULT, n)?, shape, n_samples, row_len, n_kept, has_complement, scale })
     }
 
-    /// Cells of a block.
+    /// Cells of a block, used or not.
     pub fn block_len(&self) -> usize {
         self.shape.room * self.row_len
     }

@@ -152,7 +152,7 @@ struct KernelWay<'a> {
     splits: &'a [PlanSplit],
     coefficients: &'a [Coefficients],
     n_rows: usize,
-    /// The rows that take part.
+    /// A bit for each row that takes part.
     rows: u64,
     go_left: &'a [u64],
     along: &'a mut [u64],
@@ -424,7 +424,7 @@ impl KernelVisit<'_> {
 struct KernelClosing<'a> {
     split: usize,
     depth: usize,
-    /// Where its sums begin.
+    /// Where the sums of the split begin.
     sums: usize,
     /// Where the children's values or sums begin.
     below: [usize; 2],

@@ -1,9 +1,9 @@
 //! Importances of features by the rows that trees have not seen.
 //!
-//! If a column is permuted among the rows that a tree has not seen, only those rows can change
-//! their leaf that meet the column on their path, and they are sent on from the first split on it.
-//! So the cost follows the depth of the trees, not the number of columns. All columns are permuted
-//! alike, by one permutation per tree and repeat.
+//! If a column is permuted among the rows that a tree has not seen, a row can change its leaf only if it
+//! meets the column on its path, and it is sent on from the first split on the column. So the cost follows
+//! the depth of the trees, not the number of columns. All columns are permuted alike, by one permutation per
+//! tree and repeat.
 //!
 //! Scores of trees are means over rows, and are added up here. Scores of the forest are any
 //! function of its predictions out of bag, which `oob_scores` has for permuted columns.
@@ -52,9 +52,9 @@ pub struct Permutations<'a> {
     pub groups: &'a [u32],
     /// Number of groups that are permuted.
     pub n_groups: usize,
-    /// How often columns are permuted.
+    /// How often the columns of a group are permuted.
     pub n_repeats: usize,
-    /// The seed of the permutations.
+    /// The seed, with which each tree and repeat has its own permutation.
     pub seed: u64,
 }
 

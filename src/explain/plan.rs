@@ -42,7 +42,7 @@ pub enum PlanStep {
 
 /// The steps for the leaves of a group.
 pub struct LeafGroup {
-    /// The number of points.
+    /// The number of points that suffices for every path of the group.
     pub n_points: usize,
     pub steps: Vec<PlanStep>,
     /// Number of depths at which there are splits.
@@ -67,7 +67,7 @@ pub struct PlanSplit {
     pub feature: u32,
     /// The product of the shares of the splits above on the same feature.
     pub before: f64,
-    /// The shares of the children.
+    /// The share of the node's weight that each child has.
     pub share: [f64; 2],
 }
 
@@ -85,7 +85,7 @@ pub struct Plan {
     /// The predictions of the leaves by node, row-major `(node_count, n_values)`, less the part that all have
     /// in common.
     pub values: Vec<f64>,
-    /// Values per node in `values`.
+    /// Values of a node in `values`, by [`Kept`].
     pub n_values: usize,
 }
 

@@ -19,7 +19,7 @@ const AT_ONCE: usize = 8;
 /// Which way each row of a batch goes at each split of a tree.
 #[derive(Default)]
 pub struct Turns {
-    /// Rows of the batch.
+    /// How many rows of the batch are used.
     pub n_rows: usize,
     /// By split, a bit for each row: it goes left.
     pub go_left: Vec<u64>,

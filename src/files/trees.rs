@@ -15,9 +15,9 @@ use crate::tree::packed::{Entry, PackedTree, Parts, Shape};
 /// The number of the format of these sections: the one that is written, and the newest that is
 /// read.
 pub const TREE_FORMAT: u32 = 1;
-/// How many sections there are.
+/// How many sections the trees of a forest take.
 pub const N_TREE_SECTIONS: usize = 5;
-/// The names of the sections.
+/// The names of the sections, in the order of the file.
 pub const TREE_SECTIONS: [&str; N_TREE_SECTIONS] = ["shape", "index", "splits", "leaves", "statistics"];
 /// Bytes of the index for each tree.
 const INDEX_BYTES: usize = 64;

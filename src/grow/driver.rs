@@ -121,7 +121,7 @@ impl<'a, C: Criterion, P: Policy> Driver<'a, C, P> {
         self.lock().tasks.push(finds);
     }
 
-    /// Walks the subtree of a task, except those parts of it that become tasks themselves.
+    /// Walks the subtree of a task, except parts of it that become tasks themselves.
     fn find<'s, 'l: 's>(
         &'s self,
         search: &Search<'_, C>,

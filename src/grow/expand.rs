@@ -347,7 +347,7 @@ impl<'s, C: Criterion> Fork<'s, C> {
         (split, left, right)
     }
 
-    /// Divides the heritage of the node among those children that are wanted.
+    /// Divides the heritage of the node among the wanted children.
     fn divide_heritage(&mut self, wanted: Wanted, search: &Search<'_, C>, scratch: &mut Scratch<C>) -> Heirs<C> {
         let ChildrenFacts { n_left, left_is_small, small, large } = &self.parts;
         let Pending { samples, totals, heritage, .. } = &mut self.node;

@@ -96,11 +96,11 @@ impl Traversal {
 /// get.
 #[derive(Debug, Clone, Copy)]
 pub struct LazyTree<'a> {
-    /// The columns of the training data.
+    /// The encoded training data.
     pub data: &'a Dataset,
     /// The target, with the weights that the training rows have in this tree.
     pub target: &'a Target,
-    /// The hyperparameters of the tree.
+    /// The checked hyperparameters, with which the whole tree would grow.
     pub params: &'a ValidTreeParams,
     /// Number of the tree in its forest; 0 for a single tree.
     pub number: u64,

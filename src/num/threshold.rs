@@ -53,8 +53,8 @@ fn midpoint(low: f64, high: f64) -> f64 {
     if low <= middle && middle < high { middle } else { low }
 }
 
-/// The largest double that rounds to a float of at most `threshold`, of those floats from `below` up to
-/// the last one before `above`.
+/// The largest double that rounds to a float of at most `threshold`, among the floats from `below` up to the
+/// last one before `above`.
 fn settle(threshold: f64, below: f32, above: f32) -> f64 {
     let nearest = threshold as f32;
     let floor = if f64::from(nearest) > threshold { nearest.next_down() } else { nearest };

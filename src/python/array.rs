@@ -86,9 +86,8 @@ pub fn check_sparse(x: &Bound<'_, PyAny>) -> PyResult<()> {
     with_matrix(x, |_| Ok(()))
 }
 
-/// Calls `$use` with `$T` as the element type of `$array`, an untyped array; falls through for
-/// other dtypes. Bools of `NumPy` are among those: their bytes may be other than 0 and 1, which
-/// Rust's may not.
+/// Calls `$use` with `$T` as the element type of `$array`, an untyped array; falls through for other dtypes.
+/// Bools of `NumPy` fall through: their bytes may be other than 0 and 1, which Rust's may not.
 macro_rules! for_dtype {
     ($array:expr, $kind:ident, |$typed:ident| $use:expr) => {
         for_dtype!(@ $array, $kind, |$typed| $use,

@@ -69,8 +69,7 @@ impl PyForest {
         trees.forest.get().ok_or_else(|| PyRuntimeError::new_err("a forest has trees"))
     }
 
-    /// Runs a method of the forest on a matrix; each tree takes `n_more` steps beside those for the
-    /// rows.
+    /// Runs a method of the forest on a matrix; each tree takes `n_more` steps beside the steps for the rows.
     fn run<T: Send>(
         &self,
         x: &Bound<'_, PyAny>,

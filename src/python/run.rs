@@ -111,7 +111,7 @@ fn run_watched(
     }
 }
 
-/// Panics on one of some threads, as if the engine had a bug. Not in published wheels: those have no debug
+/// Panics on one of some threads, as if the engine had a bug. Not in published wheels, which have no debug
 /// assertions.
 #[cfg(debug_assertions)]
 #[pyfunction]

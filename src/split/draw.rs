@@ -1,14 +1,13 @@
 //! The features that a node draws, in the order of the node's permutation: all features; the first
 //! `max_features` of all; or the first `max_features` that vary in the node.
 //!
-//! With the first `max_features` of all, it is left to the search whether these vary: the search
-//! goes on drawing if none of them does (see `by_column`). The first features that vary are found
-//! in one of two ways. A *walk* goes along the permutation and tests one column after the other.
-//! The other way, for sparse data, reads all *rows* of the node, sees which features vary, and
-//! takes those with the smallest positions in the permutation. The cost of reading the rows is
-//! known in advance; the cost of a walk depends on how many features do not vary. So a walk is
-//! given up once reading the rows seems cheaper, and a walk never costs more than reading the rows
-//! does.
+//! With the first `max_features` of all, it is left to the search whether these vary: the search goes on
+//! drawing if none of them does (see `by_column`). The first features that vary are found in one of two ways.
+//! A *walk* goes along the permutation and tests one column after the other. The other way, for sparse data,
+//! reads all *rows* of the node, sees which features vary, and takes the ones with the smallest positions in
+//! the permutation. The cost of reading the rows is known in advance; the cost of a walk depends on how many
+//! features do not vary. So a walk is given up once reading the rows seems cheaper, and a walk never costs
+//! more than reading the rows does.
 
 use std::sync::Arc;
 

@@ -11,8 +11,8 @@ use crate::criterion::small::LANES;
 /// Up to this many units of categories, all subsets are tried: their cuts fit into one register.
 pub(crate) const MAX_UNITS: usize = 5;
 
-/// By number of units: orders that have all cuts between them, and as few of them as possible. Two
-/// units at the ends of an order are subsets of one unit; those next to them make subsets of two.
+/// By number of units: orders that have all cuts between them, and as few of them as possible. A unit at an
+/// end of an order is a subset of one unit; with the unit next to it, it makes a subset of two.
 const ORDERS: [&[&[u8]]; MAX_UNITS + 1] = [
     &[],
     &[],

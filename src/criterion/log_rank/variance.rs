@@ -67,9 +67,8 @@ pub trait Variance: Default + Send {
 pub struct Pairs<S> {
     /// By place: `C`, and `B`.
     terms: Vec<Term<S>>,
-    /// The binary tree: the children of node `i`, from 1 on, are the nodes `2 i` and `2 i + 1`, and those
-    /// from the length of the list on are the places. A node has the sums over the places below its left
-    /// child.
+    /// The binary tree: the children of node `i`, from 1 on, are the nodes `2 i` and `2 i + 1`; nodes from
+    /// the length of the list on are the places. A node has the sums over the places below its left child.
     nodes: Vec<PushedSums<S>>,
     /// The weight of all pushed samples from the first event time on.
     weight: u64,

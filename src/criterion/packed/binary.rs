@@ -136,10 +136,10 @@ impl<W: SampleWeights> Packed<BinaryGini<'_, W>> for PackedBinary<W::Pair> {
         }
     }
 
-    /// The score is convex in the two class weights of a side, so that its maximum over the cuts
-    /// within a bin is at a corner: all rows of one class of the bin are pushed, and none of the
-    /// other. The score is even strictly convex along each of the two weights. So in a bin of one
-    /// class, the cuts within the bin score less than those at its ends.
+    /// The score is convex in the two class weights of a side, so that its maximum over the cuts within a bin
+    /// is at a corner: all rows of one class of the bin are pushed, and none of the other. The score is even
+    /// strictly convex along each of the two weights. So in a bin of one class, the cuts within the bin score
+    /// less than the cuts at its ends.
     fn bounds(&mut self, level: Level, node: &BinaryTotals, all_legal: bool, bounds: &mut [f64]) {
         let n = self.n_bins;
         let whole = [node.weight as f64, node.second as f64];

@@ -23,8 +23,8 @@ pub(super) trait LossLevel: Copy {
         u128::from(self.denominator()) * u128::from(part) > u128::from(self.numerator()) * u128::from(whole)
     }
 
-    /// The pinball loss, times the level's denominator, of samples whose weighted distances from
-    /// the quantile add up to `above` over the samples above it and to `below` over those below it.
+    /// The pinball loss, times the level's denominator, of samples whose weighted distances from the quantile
+    /// add up to `above` over the samples above it and to `below` over the samples below it.
     #[inline]
     fn loss<S: Moment>(self, above: S, below: S) -> S {
         S::from(self.numerator() as i64) * above + S::from((self.denominator() - self.numerator()) as i64) * below

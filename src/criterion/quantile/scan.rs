@@ -118,7 +118,7 @@ impl<S: Moment> OutputScan<S> {
         self.rest[n_pushed] + self.part[n_pushed]
     }
 
-    /// The number of cuts of a foreseen pass, including those that push no sample and all samples.
+    /// The number of cuts of a foreseen pass, including the cuts that push no sample and all samples.
     pub fn n_cuts(&self) -> usize {
         self.rest.len()
     }

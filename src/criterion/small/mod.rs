@@ -282,7 +282,7 @@ pub trait SmallRows<C: Statistics + ?Sized>: Send + Sized {
 
     /// Sorts the units that were [added up](Self::add_units) last, which ascend at first, in the `i`-th order
     /// of [`Ordered`](super::Ordered) to be tried. Returns false if there is no such order. If all cuts are
-    /// legal, orders whose cuts are no better than those of the orders before are left out. Units with equal
+    /// legal, orders whose cuts are no better than the cuts of earlier orders are left out. Units with equal
     /// means ascend. O(units log(units)), or for the first principal component O(units * classes) more.
     fn sort_units(&mut self, i: usize, all_legal: bool, units: &mut [u8]) -> bool;
 }

@@ -1,8 +1,8 @@
 //! Isolation forests: trees that isolate rows at random, without a target (Liu, Ting, Zhou,
 //! "Isolation Forest", ICDM 2008).
 //!
-//! Trees of numbers are grown from the values of the few rows that each sees (`growth`), so that nothing is
-//! encoded. Categories need the names that an encoded data set gives them: those trees are grown as other
+//! Trees of numbers are grown from the values of the few rows that each tree sees (`growth`), so that nothing
+//! is encoded. Categories need the names that an encoded data set gives them: those trees are grown as other
 //! trees are, by a criterion without a target ([`criterion::isolation`]), which gives the same trees of
 //! numbers, bit for bit.
 //!

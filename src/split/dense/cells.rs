@@ -19,7 +19,7 @@ tuned! {
     fn compacted_below() -> usize = 512;
 }
 
-/// Up to this many bins of bytes, those without rows are left in.
+/// Up to this many bins of bytes, bins without rows are left in.
 const MOST_LEFT_IN: usize = 32;
 
 /// The cells of one column in a node.

@@ -2,10 +2,10 @@
 //! node. A node that draws all features inherits its columns and their bounds; a node that draws
 //! some features inherits how much the entries of each column weigh (see `column_weights`).
 //!
-//! The larger child of a split takes over the columns and bounds of its parent, at the cost of the
-//! rows that leave. So a chain of splits that each take a few rows off costs those few rows,
-//! however many rows are left. The smaller child begins anew, from its own rows: each row is in a
-//! smaller child at most log2(n) times.
+//! The larger child of a split takes over the columns and bounds of its parent, at the cost of the rows that
+//! leave. So a chain of splits that each take a few rows off costs only the rows taken off, however many rows
+//! are left. The smaller child begins anew, from its own rows: each row is in a smaller child at most log2(n)
+//! times.
 //!
 //! The columns of a heritage are numbered, heavy columns first; the number of a column is called its *slot*.
 //! At first the columns are the data set's. Once most entries of the columns have left the node, the columns

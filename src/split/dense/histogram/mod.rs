@@ -1,6 +1,6 @@
-//! The best cut of a column in a large node, without sorting the column: score the cuts between
-//! coarse bins, bound the scores of the cuts within bins, and sort only the rows of those bins that
-//! may still hold the best cut (the open bins).
+//! The best cut of a column in a large node, without sorting the column: score the cuts between coarse bins,
+//! bound the scores of the cuts within bins, and sort only the rows of bins that may still hold the best cut
+//! (the open bins).
 //!
 //! The result is exact: a bin stays closed only if no cut within the bin can reach the score of the
 //! best candidate. Most cells of a node are read once and counted once, and never compared. O(rows
