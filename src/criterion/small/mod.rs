@@ -162,8 +162,8 @@ pub trait SmallRows<C: Statistics + ?Sized>: Send + Sized {
     ) -> f64;
 
     /// Scores the cuts of the column that was [scored](Self::score_cuts) last again. `lasts` and `ranks` are
-    /// unchanged, but that some rows on the right of all cuts now have rank 0, which no other row has. O(rows
-    /// + cuts), or O(rows * cuts).
+    /// unchanged, but that some rows on the right of all cuts now have rank 0, which no other row has.
+    /// O(rows + cuts), or O(rows * cuts).
     fn score_again(
         &mut self,
         criterion: &C,

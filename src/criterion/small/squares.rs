@@ -139,8 +139,8 @@ impl<W: SampleWeights> CriterionRows<SquaredError<'_, W>> for SquareRows {
     ) -> Precision {
         let [cells] = &mut lanes.cells;
         let excesses = &self.row_excesses[..n];
-        // Excesses add up to 0, so the sum of some of them is at most half of their absolute values away from
-        // 0. One bit stays free, since the errors of up to 256 rows may add up to 128.
+        // Excesses add up to 0, so no sum of some of them is farther from 0 than half of all absolute
+        // values. One bit stays free, since the errors of up to 256 rows may add up to 128.
         let most = excesses.iter().map(|excess| excess.unsigned_abs()).sum::<u64>() / 2;
         let shift = (u64::BITS - most.leading_zeros()).saturating_sub(EXCESS_BITS - 1);
         let half = (1 << shift) >> 1;

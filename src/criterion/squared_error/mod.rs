@@ -202,7 +202,7 @@ impl<'a, W: SampleWeights> SquaredError<'a, W> {
         pushed.weight as i64 as f64 * (node.weight - pushed.weight) as i64 as f64
     }
 
-    /// The score `D^2 / (w (W - w))` of a cut, summed over outputs, as an exact quotient.
+    /// The score `(W D)^2 / (w (W - w))` of a cut, summed over outputs, as an exact quotient.
     fn ratio(&self, node: &SumTotals<W::Moment>, (pushed, others): &SumProof<W::Moment>) -> Ratio {
         let (node_weight, weight): (Wide, _) = (Wide::from(u128::from(node.weight)), pushed.weight);
         let mut numerator = Wide::ZERO;

@@ -4,8 +4,8 @@
 //! One way is to draw the k features, and to look each of them up. The way here goes backwards: the inverse
 //! of the node's permutation tells at which position the feature of each entry is drawn, and the entries at
 //! the first k positions are wanted. It needs neither the draw nor a look-up, and the positions are at hand
-//! for ties, and for the first feature that varies if none of the drawn ones does. O(entries), and O(entries
-//! * log(features)) if few features vary.
+//! for ties, and for the first feature that varies if none of the drawn ones does. O(entries),
+//! and O(entries * log(features)) if few features vary.
 
 use std::ops::ControlFlow;
 
