@@ -206,7 +206,7 @@ class ShapValues(ABC):
         return explain(self, row, n_features, Y)
 
     def _list_feature_names(self) -> list[str] | None:
-        """Return the names that `fit` saw, or the forest of which this is a tree."""
+        """Return the names that `fit` saw; for a tree of a forest, the forest's names."""
         of_forest = getattr(self, "_names_of_forest", None)
         names = (
             getattr(self, "feature_names_in_", None) if of_forest is None else of_forest.features

@@ -93,7 +93,7 @@ def write_chunks(path: Any, chunks: list[NDArray[np.uint8]]) -> None:
 
 
 def is_url(path: Any) -> bool:
-    """Return whether a path is that of another file system than the local one."""
+    """Return whether a path belongs to another file system than the local one."""
     # One letter is a drive of Windows.
     return isinstance(path, str) and re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", path) is not None
 

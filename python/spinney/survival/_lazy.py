@@ -32,9 +32,9 @@ class LazySurvivalForest(SurvivalForest, BaseLazyForest):
     """A survival forest whose trees are never stored.
 
     `fit` only encodes the training data. A prediction expands the nodes of each tree that some
-    query row reaches, and no others. Risks and curves equal, bit for bit, those of a
+    query row reaches, and no others. Risks and curves equal, bit for bit, the ones of a
     `RandomSurvivalForest` with the same parameters and `random_state` (with `splitter="random"`,
-    those of `ExtraSurvivalTrees`). A lazy forest pays for few query rows, and its memory does not
+    of `ExtraSurvivalTrees`). A lazy forest pays for few query rows, and its memory does not
     grow with the number of trees.
 
     Parameters
