@@ -28,7 +28,7 @@ Row = dict[str, dict[str, float]]
 
 
 def write_cell(row: Row, name: str) -> str:
-    """Return the seconds of a library, and how many times as long as ours that is."""
+    """Return the seconds of a library, how many times as long as ours that is, and its score."""
     seconds = row.get("seconds", {})
     ours = next((seconds[own] for own in OURS if own in seconds), None)
     ratio = row.get("ratios", {}).get(name)
@@ -39,7 +39,8 @@ def write_cell(row: Row, name: str) -> str:
         return times
     value = seconds[name]
     written = f"{value:g} s" if value >= 0.01 else f"{value * 1e3:g} ms"
-    return written + (f" ({times})" if times else "")
+    score = row.get("scores", {}).get(name)
+    return written + (f" ({times})" if times else "") + ("" if score is None else f" [{score:.3f}]")
 
 
 def write_table(rows: dict[str, Row]) -> str:

@@ -133,7 +133,7 @@ def cpu_model() -> str:
 def record(work: str, values: dict[str, float], kind: str = "seconds") -> None:
     """Write a row of results into the file that the variable SPINNEY_RESULTS names, if it is set.
 
-    `benches/peers/README.md` has the format. Rows of the same work are replaced.
+    `benches/peers/README.md` has the format. Values of the same work and kind are replaced.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def record(work: str, values: dict[str, float], kind: str = "seconds") -> None:
     values : dict
         By the name of the library.
     kind : str
-        "seconds", or "ratios" of seconds to those of spinney.
+        "seconds", "ratios" of seconds to those of spinney, or "scores" on held-out rows.
     """
     path = os.environ.get("SPINNEY_RESULTS")
     if not path:
@@ -152,15 +152,19 @@ def record(work: str, values: dict[str, float], kind: str = "seconds") -> None:
     results["versions"] = {**results.get("versions", {}), **find_versions()}
     results["processor"] = cpu_model()
     rounded = {name: float(f"{value:.4g}") for name, value in values.items()}
-    results["rows"][work] = {kind: rounded}
+    results["rows"].setdefault(work, {})[kind] = rounded
     results.setdefault("scripts", {})[work] = Path(sys.argv[0]).name
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n")
 
 
-def record_timings(work: str, timings: dict[str, Timing]) -> None:
-    """Record the median seconds of each contender."""
+def record_timings(
+    work: str, timings: dict[str, Timing], scores: dict[str, float] | None = None
+) -> None:
+    """Record the median seconds of each contender, and perhaps its score on held-out rows."""
     record(work, {name: timing.median for name, timing in timings.items()})
+    if scores:
+        record(work, scores, "scores")
 
 
 def find_versions() -> dict[str, str]:

@@ -353,13 +353,20 @@ def cell_levels(plan: Plan, fitted: Fitted, n_features: int) -> float:
     return rows * plan.columns_drawn(n_features)
 
 
-def line(name: str, plan: Plan, split: Split, timing: Timing, spinney_seconds: float | None) -> str:
+def line(
+    name: str,
+    plan: Plan,
+    split: Split,
+    timing: Timing,
+    score: float,
+    spinney_seconds: float | None,
+) -> str:
     """A line of the table; `spinney_seconds` is None on the line that the others are divided by."""
     fitted = timing.model
     ratio = "" if spinney_seconds is None else f"{timing.median / spinney_seconds:.2f}"
     cells = [
         f"   {name:20}{timing.median:>10.3f}{len(timing.seconds):>6}{ratio:>9}",
-        f"{split.score(fitted.predict()):>10.4f}",
+        f"{score:>10.4f}",
     ]
     if fitted.trees:
         visited = cell_levels(plan, fitted, split.X_train.shape[1])
@@ -398,14 +405,16 @@ def compare(number: int, arguments: argparse.Namespace) -> bool:
     for name, seconds in own_seconds.items():
         timings[name].seconds = seconds
 
-    record_timings(f"{plan.title}; {case.data}, {n_train} x {n_features}", timings)
-    print(line(ours, plan, split, timings[ours], None))
+    scores = {name: split.score(timing.model.predict()) for name, timing in timings.items()}
+    record_timings(f"{plan.title}; {case.data}, {n_train} x {n_features}", timings, scores)
+    print(line(ours, plan, split, timings[ours], scores[ours], None))
     for peer in case.peers:
         missing = peer.found().missing
         if missing is not None:
             print(f"   {peer.name:20}skipped: {missing} not found")
             continue
-        print(line(peer.name, plan, split, timings[peer.name], timings[ours].median), flush=True)
+        timing, score = timings[peer.name], scores[peer.name]
+        print(line(peer.name, plan, split, timing, score, timings[ours].median), flush=True)
     if not case.threads:
         return True
     one, many = timings[ONE_THREAD.name].model.trees, timings[ours].model.trees

@@ -118,6 +118,10 @@ def compare(data: DataSet, kind: Kind, split: Split, arguments: argparse.Namespa
         },
         arguments.repeats,
     )
+    scores = {
+        name: data.score(split.y_test, timing.model.predict_proba(split.X_test))
+        for name, timing in timings.items()
+    }
     bootstrap = "bootstrap" if kind.bootstrap else "no bootstrap"
     print(f"{kind.title} of {arguments.trees}, {bootstrap}")
     print(f"{'':14}{'seconds':>10}{'runs':>6}{data.metric:>10}{'mean depth':>12}{'nodes':>10}")
@@ -125,11 +129,11 @@ def compare(data: DataSet, kind: Kind, split: Split, arguments: argparse.Namespa
         trees = [estimator.tree_ for estimator in timing.model.estimators_]
         print(
             f"{name:14}{timing.median:>10.3f}{len(timing.seconds):>6}"
-            f"{data.score(split.y_test, timing.model.predict_proba(split.X_test)):>10.4f}"
+            f"{scores[name]:>10.4f}"
             f"{np.mean([mean_depth(tree) for tree in trees]):>12.1f}"
             f"{sum(tree.node_count for tree in trees):>10}"
         )
-    record_timings(f"{kind.title} of {arguments.trees}, {data.title}", timings)
+    record_timings(f"{kind.title} of {arguments.trees}, {data.title}", timings, scores)
     ratio = timings["scikit-learn"].median / timings["spinney"].median
     print(f"scikit-learn / spinney: {ratio:.2f}", flush=True)
 

@@ -103,13 +103,18 @@ def adult(repeats: int, n_trees: int) -> None:
         repeats,
     )
     print(f"\nforest of {n_trees} on Adult (min_samples_leaf=3): seconds and AUC on the test set")
+    scores = []
     for name, timing in timings.items():
-        score = timing.model.predict_proba(test)[:, 1]
-        auc = sklearn.metrics.roc_auc_score(is_rich[1], score)
-        print(f"{name:36}{timing.median:>12.3f}{auc:>10.4f}", flush=True)
+        shares = timing.model.predict_proba(test)[:, 1]
+        scores.append(sklearn.metrics.roc_auc_score(is_rich[1], shares))
+        print(f"{name:36}{timing.median:>12.3f}{scores[-1]:>10.4f}", flush=True)
     # The same names in all rows, for the chart and the tables.
-    same = dict(zip(("spinney", "scikit-learn"), timings.values(), strict=True))
-    record_timings(f"random forest of {n_trees}, Adult, scikit-learn's on one-hot columns", same)
+    libraries = ("spinney", "scikit-learn")
+    record_timings(
+        f"random forest of {n_trees}, Adult, scikit-learn's on one-hot columns",
+        dict(zip(libraries, timings.values(), strict=True)),
+        dict(zip(libraries, scores, strict=True)),
+    )
 
 
 def missing(repeats: int) -> None:

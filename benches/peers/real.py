@@ -258,11 +258,14 @@ def compare(name: str, data: Table, arguments: argparse.Namespace, ratios: Ratio
             tests["categories"] = test.frame
         timings = time_interleaved(runs, arguments.repeats)
         of = "" if plan == "one tree" else f" of {arguments.trees}"
-        record_timings(f"{plan}{of}, {name}, {len(train.y)} rows", timings)
+        scores = {
+            peer: metric(test.y, timing.model.predict(tests[peer]))
+            for peer, timing in timings.items()
+        }
+        record_timings(f"{plan}{of}, {name}, {len(train.y)} rows", timings, scores)
         ours = timings["spinney"]
         for peer, timing in timings.items():
-            score = metric(test.y, timing.model.predict(tests[peer]))
-            cells = f"   {plan:15}{peer:14}{timing.median:>9.4f}{score:>8.3f}"
+            cells = f"   {plan:15}{peer:14}{timing.median:>9.4f}{scores[peer]:>8.3f}"
             if peer == "spinney":
                 splits = n_splits(timing.model)
                 cells += f"{'':8}{splits:>10}{timing.median * 1e6 / splits:>9.2f}"
