@@ -9,4 +9,4 @@ mod container;
 mod trees;
 
 pub use container::{ALIGNMENT, Section, frame, sections};
-pub use trees::{N_TREE_SECTIONS, Outline, TREE_FORMAT, TREE_SECTIONS, read_forest, write_forest};
+pub use trees::{N_TREE_SECTIONS, Outline, TREE_FORMAT, TREE_SECTIONS, read_forest, tree_format, write_forest};

@@ -12,9 +12,10 @@ use crate::forest::{Forest, Member};
 use crate::runtime::Runtime;
 use crate::tree::packed::{Entry, PackedTree, Parts, Shape};
 
-/// The number of the format of these sections: the one that is written, and the newest that is
-/// read.
-pub const TREE_FORMAT: u32 = 1;
+/// The number of the newest format of these sections that is read: of forests with categories, whose
+/// sets format 1 had as words. Forests without are equal in both, and are written as format 1, so
+/// that older versions read them.
+pub const TREE_FORMAT: u32 = 2;
 /// How many sections the trees of a forest take.
 pub const N_TREE_SECTIONS: usize = 5;
 /// The names of the sections, in the order of the file.
@@ -36,6 +37,11 @@ pub fn write_forest(forest: &Forest, runtime: &Runtime<'_>) -> Result<[Vec<u8>; 
         index.extend(words.flat_map(u64::to_le_bytes));
     }
     Ok([shape, index, parts.splits, parts.leaves, parts.statistics])
+}
+
+/// The number of the format in which a forest is written.
+pub fn tree_format(forest: &Forest) -> u32 {
+    if forest.members()[0].tree.n_categories().is_empty() { 1 } else { TREE_FORMAT }
 }
 
 /// A forest without the bytes of its trees: their common shape, their seeds and sizes.

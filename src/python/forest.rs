@@ -14,7 +14,7 @@ use super::task::{Draws, Grown, Task};
 use super::tree::{PATH, PyTree};
 use crate::data::Matrix;
 use crate::error::Result;
-use crate::files::Outline;
+use crate::files::{Outline, tree_format};
 use crate::forest::{Forest, Member, OobPrediction, grow_forest};
 use crate::memory;
 use crate::runtime::Runtime;
@@ -123,6 +123,12 @@ impl PyForest {
     /// The object cannot change.
     fn __deepcopy__(this: Bound<'_, Self>, _memo: Bound<'_, PyAny>) -> Py<Self> {
         this.unbind()
+    }
+
+    /// The number of the format of `sections`.
+    #[getter]
+    fn sections_format(&self, py: Python<'_>) -> PyResult<u32> {
+        Ok(tree_format(self.forest(py)?))
     }
 
     /// The trees as the sections `TREE_SECTIONS` of a file.

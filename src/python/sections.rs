@@ -81,5 +81,5 @@ pub fn reduce<'py>(py: Python<'py>, function: &str, forest: &Forest) -> PyResult
 
 /// The trees of a forest as what `read_forest` and `read_tree` take.
 pub fn tree_state<'py>(py: Python<'py>, forest: &Forest) -> PyResult<TreeState<'py>> {
-    Ok((TREE_FORMAT, tree_sections(py, forest)?))
+    Ok((files::tree_format(forest), tree_sections(py, forest)?))
 }

@@ -200,7 +200,7 @@ impl PyTree {
             value: value.as_array().iter().copied().collect(),
         };
         let tree = catch(|| {
-            let sets = CategorySets::from_words(words)?;
+            let sets = CategorySets::from_words(&words)?;
             Ok(Tree::with_categories(n_features, n_classes, nodes, n_categories, sets)?)
         })?;
         Ok(Self::new(tree, 1.0))

@@ -14,6 +14,7 @@ mod bytes;
 mod numbers;
 mod pack;
 mod parts;
+mod set_bytes;
 mod shares;
 
 use std::sync::Arc;
@@ -90,7 +91,12 @@ impl PackedSplit {
         self.feature & !MISSING_LEFT
     }
 
-    /// Where the set of a split begins whose threshold is NaN.
+    #[inline]
+    fn is_categorical(&self) -> bool {
+        self.threshold().is_nan()
+    }
+
+    /// Where the set of a categorical split begins.
     #[inline]
     fn set(&self) -> usize {
         (self.threshold & !SET) as usize
@@ -139,7 +145,7 @@ impl PackedTree {
     pub fn unpack(&self) -> Result<Tree> {
         let n = self.node_count();
         let mut nodes = vec![Record::LEAF; n];
-        let mut n_sets = 0u32;
+        let mut sets = CategorySets::default();
         // Nodes in preorder; with a right child its parent.
         let mut pending = vec![(self.root(), None::<usize>)];
         for id in 0..n {
@@ -152,9 +158,8 @@ impl PackedTree {
                 node.children[0] = id as i32 + 1;
                 node.feature = split.feature() as i32;
                 node.threshold = split.threshold();
-                if node.threshold.is_nan() {
-                    node.threshold = f64::from(n_sets);
-                    n_sets += 1;
+                if split.is_categorical() {
+                    node.threshold = sets.push(SetView::at(&self.sets, split.set())) as f64;
                 }
                 node.missing_go_left = split.missing_go_left();
                 pending.push((split.children[1], Some(id)));
@@ -167,7 +172,7 @@ impl PackedTree {
             n_categories: Arc::clone(&self.n_categories),
             nodes,
             values: Vec::new(),
-            sets: CategorySets::from_words(self.sets.to_vec())?,
+            sets,
             order: (0..n as u32).collect(),
             max_depth: self.max_depth,
         };
@@ -264,7 +269,7 @@ impl Walk for PackedTree {
         SplitView {
             feature: split.feature(),
             threshold: split.threshold(),
-            set: split.threshold().is_nan().then(|| SetView::at(&self.sets, split.set())),
+            set: split.is_categorical().then(|| SetView::at(&self.sets, split.set())),
             missing_go_left: split.missing_go_left(),
             children: split.children,
         }

@@ -3,21 +3,26 @@
 //! A category is a code, an integer below the feature's number of categories. A set lists some of
 //! the codes that occur in the split's node. The listed codes go to one side and everything else
 //! goes to the other: the other codes of the node, codes that do not occur in the node, and values
-//! that are no codes. So a set takes one bit per code between the least and the largest listed
-//! code, however many categories the feature has. A set says nothing about missing values.
+//! that are no codes. A set says nothing about missing values.
 //!
-//! The sets of a tree lie one after the other in one array of words. A set is a header and the
-//! words of its bits. The header holds the side to which listed codes go, the number of the first
-//! word of bits, and the number of words. Invariant of [`CategorySets`]: headers and words are
-//! consistent, and the first and the last word of bits of a set are not 0, so that equal sets have
-//! equal words. A look-up is O(1).
+//! The sets of a tree lie one after the other in one array of words. A set is a header and its
+//! words: a bit for each code from the least to the largest listed one, or, where these are fewer
+//! words, the listed codes. The header holds the side to which listed codes go, which of the two
+//! the words are, the number of the first word of bits, and the number of words. Invariant of
+//! [`CategorySets`]: headers and words are consistent, the first and the last word of bits of a
+//! set are not 0, and listed codes ascend, so that equal sets have equal words. A look-up is O(1)
+//! in bits, and O(log codes) in codes.
+
+use smallvec::SmallVec;
 
 use crate::error::{Error, Result};
 
 /// Bit of a header: codes that are not listed go left.
 const OTHERS_LEFT: u64 = 1 << 63;
-/// The bits of a header from this one on hold the number of words of bits. The bits below it hold
-/// the number of the first word: how many words of zeros are left out before it.
+/// Bit of a header: the words are the listed codes.
+const CODES: u64 = 1 << 62;
+/// The bits of a header from this one on hold the number of words. The bits below it hold the
+/// number of the first word of bits: how many words of zeros are left out before it.
 const LEN_SHIFT: u32 = 32;
 /// Number of words that hold one bit for each `u32`. Codes are `u32`, so no set has a word of bits
 /// beyond these.
@@ -44,7 +49,7 @@ impl Rule<'_> {
     }
 }
 
-/// The codes that a split lists, and the side to which they go: a header and its words of bits.
+/// The codes that a split lists, and the side to which they go: a header and its words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CategorySet {
     words: Box<[u64]>,
@@ -53,17 +58,29 @@ pub struct CategorySet {
 impl CategorySet {
     /// Makes the set of a split that sends the codes `left` left and the codes `right` right. All
     /// other codes go left if `others_left`, and the set then lists `right`; else it lists `left`.
-    /// O(codes + largest code / 64).
+    /// O(codes log codes + words).
     pub fn new(left: &[u32], right: &[u32], others_left: bool) -> Self {
-        let listed = if others_left { right } else { left };
+        let mut listed: SmallVec<[u32; 64]> = SmallVec::from_slice(if others_left { right } else { left });
+        listed.sort_unstable();
+        listed.dedup();
+        Self::of(listed.iter().copied(), others_left)
+    }
+
+    /// Makes the set that lists `codes`, which ascend; all others go left if `others_left`.
+    /// O(codes).
+    pub(crate) fn of(codes: impl Iterator<Item = u32> + Clone, others_left: bool) -> Self {
+        let side = if others_left { OTHERS_LEFT } else { 0 };
         let word_of = |code: u32| u64::from(code / u64::BITS);
-        let first = listed.iter().copied().min().map_or(0, word_of);
-        let len = listed.iter().copied().max().map_or(0, |code| word_of(code) - first + 1);
-        let mut words = vec![0; 1 + len as usize];
-        words[0] = first | len << LEN_SHIFT | if others_left { OTHERS_LEFT } else { 0 };
-        for &code in listed {
-            words[1 + (word_of(code) - first) as usize] |= 1 << (code % u64::BITS);
+        let first = codes.clone().next().map_or(0, word_of);
+        let (n_codes, last) = codes.clone().fold((0, None), |(n, _), code| (n + 1, Some(code)));
+        let n_words = last.map_or(0, |code| word_of(code) - first + 1);
+        if n_codes < n_words {
+            let header = CODES | n_codes << LEN_SHIFT | side;
+            return Self { words: [header].into_iter().chain(codes.map(u64::from)).collect() };
         }
+        let mut words = vec![0; 1 + n_words as usize];
+        words[0] = first | n_words << LEN_SHIFT | side;
+        codes.for_each(|code| words[1 + (word_of(code) - first) as usize] |= 1 << (code % u64::BITS));
         Self { words: words.into() }
     }
 
@@ -110,18 +127,28 @@ impl<'a> SetView<'a> {
     }
 
     /// The listed codes, ascending.
-    pub fn listed(self) -> impl Iterator<Item = u32> + 'a {
+    pub fn listed(self) -> impl Iterator<Item = u32> + Clone + 'a {
+        let (codes, bits): (&[u64], &[u64]) = if self.lists_codes() { (self.words, &[]) } else { (&[], self.words) };
         let firsts = (first(self.header)..).map(|word| word * u64::BITS);
-        self.words.iter().zip(firsts).flat_map(|(&word, first)| {
+        let of_bits = bits.iter().zip(firsts).flat_map(|(&word, first)| {
             (0..u64::BITS).filter(move |bit| word >> bit & 1 != 0).map(move |bit| first + bit)
-        })
+        });
+        codes.iter().map(|&code| code as u32).chain(of_bits)
     }
 
     /// The largest listed code, or `None` if no code is listed.
     pub fn last(self) -> Option<u32> {
-        let last = self.words.last()?;
+        let &last = self.words.last()?;
+        if self.lists_codes() {
+            return Some(last as u32);
+        }
         let word = first(self.header) + self.words.len() as u32 - 1;
         Some(word * u64::BITS + u64::BITS - 1 - last.leading_zeros())
+    }
+
+    #[inline]
+    fn lists_codes(self) -> bool {
+        self.header & CODES != 0
     }
 
     #[inline]
@@ -129,8 +156,14 @@ impl<'a> SetView<'a> {
         // The cast truncates and saturates, so a value that is no code differs from the cast
         // result.
         let code = value as u32;
+        if f64::from(code) != value {
+            return false;
+        }
+        if self.lists_codes() {
+            return self.words.binary_search(&code.into()).is_ok();
+        }
         let word = (code / u64::BITS).wrapping_sub(first(self.header)) as usize;
-        f64::from(code) == value && self.words.get(word).is_some_and(|word| word >> (code % u64::BITS) & 1 != 0)
+        self.words.get(word).is_some_and(|word| word >> (code % u64::BITS) & 1 != 0)
     }
 }
 
@@ -141,7 +174,7 @@ fn first(header: u64) -> u32 {
 
 #[inline]
 fn len(header: u64) -> usize {
-    ((header & !OTHERS_LEFT) >> LEN_SHIFT) as usize
+    ((header & !(OTHERS_LEFT | CODES)) >> LEN_SHIFT) as usize
 }
 
 /// The sets of a tree, numbered in the order of their splits. Only [`push`](Self::push) changes
@@ -153,14 +186,15 @@ pub struct CategorySets {
 }
 
 impl CategorySets {
-    /// Takes the sets out of an array of [`words`](Self::words). Fails if the array does not
-    /// satisfy the invariant of [`CategorySets`].
-    pub fn from_words(words: Vec<u64>) -> Result<Self> {
-        let mut starts = Vec::new();
+    /// Reads the sets of trees that version 0.2 has stored: headers and words of bits, also where
+    /// codes would be fewer words. Fails if the array holds anything else.
+    pub fn from_words(words: &[u64]) -> Result<Self> {
+        let mut sets = Self::default();
         let mut at = 0;
         while let Some(&header) = words.get(at) {
             let bits = words.get(at + 1..at + 1 + len(header)).unwrap_or(&[]);
-            let is_sound = bits.len() == len(header)
+            let is_sound = header & CODES == 0
+                && bits.len() == len(header)
                 && u64::from(first(header)) + bits.len() as u64 <= MAX_WORDS
                 && match (bits.first(), bits.last()) {
                     (Some(&first), Some(&last)) => first != 0 && last != 0,
@@ -173,10 +207,11 @@ impl CategorySets {
                     expected: "headers, each followed by the words of its set".into(),
                 });
             }
-            starts.push(at);
+            let set = SetView { header, words: bits };
+            sets.push(CategorySet::of(set.listed(), set.others_left()).view());
             at += 1 + bits.len();
         }
-        Ok(Self { words, starts })
+        Ok(sets)
     }
 
     /// Adds a set behind all others. Returns its number.
@@ -208,7 +243,7 @@ impl CategorySets {
         self.starts.is_empty()
     }
 
-    /// The headers and bits of all sets, one set after the other.
+    /// The headers and words of all sets, one set after the other.
     pub fn words(&self) -> &[u64] {
         &self.words
     }
@@ -224,6 +259,17 @@ mod tests {
     /// Draws codes near 0, codes near each other, and codes anywhere.
     fn code() -> impl Strategy<Value = u32> {
         prop_oneof![0..4u32, 60..140u32, any::<u32>().prop_map(|code| code >> 12)]
+    }
+
+    /// A header and words of bits, from the first that is not 0 to the last, whatever the codes.
+    fn words_of_version_0_2(set: SetView<'_>) -> Vec<u64> {
+        let word_of = |code: u32| u64::from(code / u64::BITS);
+        let first = set.listed().next().map_or(0, word_of);
+        let n_words = set.last().map_or(0, |code| word_of(code) - first + 1);
+        let mut words = vec![0; 1 + n_words as usize];
+        words[0] = first | n_words << LEN_SHIFT | set.header & OTHERS_LEFT;
+        set.listed().for_each(|code| words[1 + (word_of(code) - first) as usize] |= 1 << (code % u64::BITS));
+        words
     }
 
     proptest! {
@@ -259,27 +305,28 @@ mod tests {
         }
 
         #[test]
-        fn sets_come_back_from_their_words(
+        fn sets_of_version_0_2_are_read(
             parts in vec((btree_set(code(), 0..8), any::<bool>()), 0..6),
             spoiled in any::<prop::sample::Index>(),
             by in prop_oneof![Just(1u64 << 63), Just(1 << 32), Just(3 << 32), Just(1), Just(1 << 40), any::<u64>()],
         ) {
             let mut sets = CategorySets::default();
+            let mut words = Vec::new();
             for (number, (codes, others_left)) in parts.iter().enumerate() {
                 let codes: Vec<u32> = codes.iter().copied().collect();
                 let set = CategorySet::new(&codes, &codes, *others_left);
                 prop_assert_eq!(sets.push(set.view()), number);
                 prop_assert_eq!(sets.get(number), set.view());
+                words.extend(words_of_version_0_2(set.view()));
             }
-            prop_assert_eq!(&CategorySets::from_words(sets.words().to_vec()).unwrap(), &sets);
+            prop_assert_eq!(&CategorySets::from_words(&words).unwrap(), &sets);
             // Words that `from_words` accepts can be read.
-            let mut words = sets.words().to_vec();
             if words.is_empty() {
                 return Ok(());
             }
             let at = spoiled.index(words.len());
             words[at] ^= by;
-            if let Ok(sets) = CategorySets::from_words(words) {
+            if let Ok(sets) = CategorySets::from_words(&words) {
                 for number in 0..sets.len() {
                     let listed: Vec<u32> = sets.get(number).listed().collect();
                     prop_assert!(listed.is_sorted());
@@ -293,10 +340,21 @@ mod tests {
     }
 
     #[test]
+    fn few_codes_far_apart_are_words() {
+        for (codes, n_words) in
+            [(vec![], 0), (vec![5, 63], 1), (vec![5, 70], 2), (vec![5, 130], 2), (vec![0, u32::MAX], 2)]
+        {
+            let set = CategorySet::new(&codes, &[], false);
+            assert_eq!(set.view().words.len(), n_words, "{codes:?}");
+            assert_eq!(set.view().lists_codes(), codes.contains(&130) || codes.contains(&u32::MAX));
+        }
+    }
+
+    #[test]
     fn unsound_words_are_refused() {
         let header = |first: u64, len: u64| first | len << LEN_SHIFT;
-        assert!(CategorySets::from_words(vec![]).is_ok());
-        assert!(CategorySets::from_words(vec![header(0, 0), header(MAX_WORDS - 1, 1), 1]).is_ok());
+        assert!(CategorySets::from_words(&[]).is_ok());
+        assert!(CategorySets::from_words(&[header(0, 0), header(MAX_WORDS - 1, 1), 1]).is_ok());
         for words in [
             vec![header(1, 0)],
             vec![header(0, 1)],
@@ -306,9 +364,10 @@ mod tests {
             vec![header(MAX_WORDS, 1), 1],
             vec![header(u64::from(u32::MAX), 1), 1],
             vec![header(0, (1 << 31) - 1), 1],
+            vec![header(0, 1) | CODES, 1],
             vec![u64::MAX],
         ] {
-            assert!(CategorySets::from_words(words.clone()).is_err(), "{words:?}");
+            assert!(CategorySets::from_words(&words).is_err(), "{words:?}");
         }
     }
 }

@@ -12,6 +12,7 @@ use spinney::data::dense::Ordinals;
 use spinney::data::rows::Row;
 use spinney::data::{Dataset, Target};
 use spinney::error::Error;
+use spinney::files::{read_forest, write_forest};
 use spinney::forest::{Forest, Member};
 use spinney::params::{CriterionKind, Splitter, TreeParams};
 use spinney::runtime::Runtime;
@@ -105,6 +106,8 @@ proptest! {
             prop_assert_eq!(nodes, expected);
         }
         let forest = Forest::new(vec![Member { tree: Arc::new(packed), seed: 0 }]).unwrap();
+        let sections = write_forest(&forest, &runtime(1)).unwrap();
+        prop_assert!(read_forest(sections.each_ref().map(|section| &section[..]), &runtime(1)).unwrap() == forest);
         prop_assert_eq!(
             forest.predict(&x.view(), &runtime(1)).unwrap(),
             tree.predict(&x.view(), &runtime(1)).unwrap()

@@ -2,7 +2,7 @@
 
 The files are of the format that was current when they were written, and stay as they are, so that
 every later version is tested to read them. A new format gets new files: run this script with the
-directory of the new files as its argument.
+directory of the new files as its argument. The files of format 1 lie in `models` itself.
 """
 
 import json
@@ -62,14 +62,41 @@ def predict(estimator, X):
     return [value.hex() for value in values.ravel().tolist()]
 
 
+def make_many_categories():
+    """Return rows with 400 categories; `fit_many_categories` sees three quarters of them."""
+    n = np.arange(1600)
+    codes = n * 977 % 401 % 400
+    numbers = np.sin(n * 1.7)
+    return np.column_stack([codes, numbers]), np.sin(codes * codes * 1.0) + numbers / 4
+
+
+def fit_many_categories():
+    """Return a forest whose nodes order the categories, so that sets list many and few of them."""
+    X, y = make_many_categories()
+    seen = X[:, 0] % 4 < 3
+    forest = spinney.RandomForestRegressor(
+        2, random_state=7, categorical_features=[0], category_order="node", max_depth=6
+    )
+    return forest.fit(X[seen], y[seen])
+
+
+def write(estimator, X, path):
+    """Write a file, and beside it what the estimator predicts."""
+    estimator.save(path)
+    path.with_suffix(".json").write_text(json.dumps(predict(estimator, X)) + "\n")
+
+
 def main(directory):
     """Write all files into a directory."""
     X, y = make_data()
     for estimator_class in CLASSIFIERS + REGRESSORS:
         estimator = fit(estimator_class, X, y)
-        path = directory / f"{estimator_class.__name__}.spinney"
-        estimator.save(path)
-        path.with_suffix(".json").write_text(json.dumps(predict(estimator, X)) + "\n")
+        write(estimator, X, directory / f"{estimator_class.__name__}.spinney")
+    write(
+        fit_many_categories(),
+        make_many_categories()[0][:400],
+        directory / "many_categories.spinney",
+    )
 
 
 if __name__ == "__main__":

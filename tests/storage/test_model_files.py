@@ -26,13 +26,21 @@ from sklearn.exceptions import NotFittedError
 
 import spinney
 from conftest import REPOSITORY
-from made_models import CLASSIFIERS, REGRESSORS, fit, make_data, predict
+from made_models import (
+    CLASSIFIERS,
+    REGRESSORS,
+    fit,
+    make_data,
+    make_many_categories,
+    predict,
+)
 from sealed import reseal_table, seal, sections_of
 from spinney.__main__ import main
 
 EVERY_CLASS = CLASSIFIERS + REGRESSORS
 
 MODELS = REPOSITORY / "tests" / "storage" / "models"
+FORMATS = {1: MODELS, 2: MODELS / "format-2"}
 
 every_class = pytest.mark.parametrize("estimator_class", EVERY_CLASS)
 
@@ -80,17 +88,52 @@ def test_everything_comes_back(estimator_class, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["again.spinney", "model.spinney"]
 
 
+@pytest.mark.parametrize("number", FORMATS)
 @every_class
-def test_files_of_the_first_format(estimator_class):
+def test_files_of_every_format(estimator_class, number):
     """Files of every format that was ever current can be read for ever."""
     X, _ = make_data()
-    path = MODELS / f"{estimator_class.__name__}.spinney"
+    path = FORMATS[number] / f"{estimator_class.__name__}.spinney"
     loaded = spinney.load(path)
     assert type(loaded) is estimator_class
+    assert tree_format(path.read_bytes()) == number
     assert predict(loaded, X) == json.loads(path.with_suffix(".json").read_text())
-    # The parameters are younger than the files, whose estimators were such.
-    assert loaded.get_params().get("category_order", "node") == "node"
+    if number == 1:
+        # The parameters are younger than the files, whose estimators were such.
+        assert loaded.get_params().get("category_order", "node") == "node"
     assert loaded.handle_unknown == "ignore"
+
+
+@pytest.mark.parametrize("number", FORMATS)
+def test_files_of_many_categories(number, tmp_path):
+    """Sets of one category to hundreds, and categories that `fit` has not seen."""
+    X, _ = make_many_categories()
+    X = X[:400]
+    path = FORMATS[number] / "many_categories.spinney"
+    loaded = spinney.load(path)
+    expected = json.loads(path.with_suffix(".json").read_text())
+    assert predict(loaded, X) == expected
+    # A file of an old format is written in the newest one.
+    loaded.save(tmp_path / "model")
+    again = spinney.load(tmp_path / "model")
+    assert tree_format((tmp_path / "model").read_bytes()) == max(FORMATS)
+    assert predict(again, X) == expected
+    newest = spinney.load(FORMATS[max(FORMATS)] / "many_categories.spinney")
+    for section, its in zip(again.forest_.sections(), newest.forest_.sections(), strict=True):
+        np.testing.assert_array_equal(section, its)
+
+
+def test_files_without_categories_are_of_format_1(tmp_path):
+    """So that older versions read them."""
+    X, y = load_iris(return_X_y=True)
+    spinney.RandomForestClassifier(2).fit(X, y).save(tmp_path / "model")
+    assert tree_format((tmp_path / "model").read_bytes()) == 1
+
+
+def tree_format(data):
+    """Return the number of the format of the trees in a file."""
+    named = {name: data[start : start + n] for name, _, start, n in sections_of(data)}
+    return json.loads(named["header"])["trees"]["format"]
 
 
 def test_files_do_not_depend_on_the_run(tmp_path):
@@ -458,7 +501,8 @@ def test_forged_trees_are_refused_or_sound(files, tmp_path):
     rng = np.random.default_rng(1)
     path = tmp_path / "model"
     n_loaded = 0
-    for data in files:
+    old = (MODELS / "RandomForestClassifier.spinney").read_bytes()
+    for data in [*files, old]:
         places = {name: (offset, length) for name, _, offset, length in sections_of(data)}
         offset, length = places["index"]
         for word in range(length // 8):
@@ -552,7 +596,7 @@ HEADER_FORGERIES = [
     (b'"n_samples": 60', b'"n_samples": -60'),
     (b'"n_samples": 60', b'"samples": 60'),
     (b'"trees": {', b'"trees": 3, "x": {'),
-    (b'"trees": {\n  "format": 1', b'"trees": {\n  "format": 0'),
+    (b'"trees": {\n  "format": 2', b'"trees": {\n  "format": 0'),
     (b'"_growths": [\n   [\n    4', b'"_growths": [\n   [\n    4000000000000'),
     (b'"_growths": [\n   [\n    4', b'"_growths": [\n   [\n    -4'),
     (b'"_growths": [\n   [\n    4', b'"_growths": [\n   [\n    "4"'),
@@ -622,18 +666,19 @@ def test_newer_formats_are_refused(files, tmp_path):
     sentence = "has format 2; this version of spinney reads formats up to 1. Load it with a newer"
     with pytest.raises(ValueError, match=sentence):
         spinney.load(tmp_path / "model")
-    for old, new in (
-        (b'"format": 1,\n "scikit', b'"format": 2,\n "scikit'),
-        (b'"format": 1,\n  "number"', b'"format": 2,\n  "number"'),
+    of_trees = "has format 3; this version of spinney reads formats up to 2. Load it with a newer"
+    for old, new, expected in (
+        (b'"format": 1,\n "scikit', b'"format": 2,\n "scikit', sentence),
+        (b'"format": 2,\n  "number"', b'"format": 3,\n  "number"', of_trees),
     ):
         assert files[0].count(old) == 1
         (tmp_path / "model").write_bytes(seal(files[0].replace(old, new)))
-        with pytest.raises(ValueError, match=sentence):
+        with pytest.raises(ValueError, match=expected):
             spinney.load(tmp_path / "model")
     X, y = make_data()
     forest = fit(spinney.RandomForestRegressor, X, y).forest_
     function, (number, sections) = forest.__reduce__()
-    with pytest.raises(ValueError, match=sentence):
+    with pytest.raises(ValueError, match=of_trees):
         function(number + 1, sections)
     # Lazy forests have data and a task in the place of trees.
     lazy = spinney.LazyForestRegressor(3, categorical_features=["colour"]).fit(X, y)

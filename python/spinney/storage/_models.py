@@ -32,7 +32,8 @@ DATASET_CLASS = "Dataset"
 TREE_SECTIONS = ("shape", "index", "splits", "leaves", "statistics")
 _MAGIC = b"\x89SPINNEY"
 _ALIGNMENT = 64
-_TREE_FORMAT = 1
+# The newest format of the trees' sections that is read.
+_TREE_FORMAT = 2
 _RECORDS = (Draws, Growth, LeafRows, Strata, TreeSamples)
 
 
@@ -59,7 +60,7 @@ def write_model(
         Threads that compute the checksums.
     """
     trees = {
-        "format": _TREE_FORMAT,
+        "format": forest.sections_format,
         "number": len(forest),
         "nodes": int(forest.node_counts.sum()),
     }

@@ -103,6 +103,14 @@ impl ByteReader<'_> {
         value
     }
 
+    /// An integer of at most 64 bits that does not go beyond the end.
+    pub fn whole_integer(&mut self) -> Option<u64> {
+        let most = self.0.len().min(10);
+        let last = self.0[..most].iter().position(|&byte| byte < 0x80)?;
+        // The tenth byte has the highest bit.
+        (last < 9 || self.0[9] < 2).then(|| self.integer())
+    }
+
     pub fn difference(&mut self, guess: i64) -> i64 {
         let coded = self.integer();
         guess.wrapping_add((coded >> 1) as i64 ^ -((coded & 1) as i64))
@@ -129,10 +137,10 @@ mod tests {
             prop_assert!(are_integers(&bytes, 3));
             prop_assert!(!are_integers(&bytes, 2) && !are_integers(&bytes[..bytes.len() - 1], 3));
             let mut reader = ByteReader(&bytes);
-            prop_assert_eq!(reader.integer(), integer);
+            prop_assert_eq!(reader.whole_integer(), Some(integer));
             prop_assert_eq!(reader.number(guess).to_bits(), value.to_bits());
             prop_assert_eq!(reader.difference(b), a);
-            prop_assert_eq!(reader.integer(), 0);
+            prop_assert_eq!((reader.integer(), reader.whole_integer()), (0, None));
         }
 
         #[test]

@@ -3,18 +3,21 @@
 //!
 //! The bytes of a tree are in three parts. The part *splits* has a bit for each node in preorder, 1
 //! for a split; if any split sends missing values left, a bit for each split, 1 for those that do;
-//! the feature of each split; the threshold of each split, without the bytes at its end that are 0
-//! in all thresholds of the tree; and the words of the category sets. The part *leaves* has what
-//! leaves predict: records of class counts, or numbers. The part *statistics* has what only
-//! training needs. Everything is little-endian. An [`Entry`] says how long the parts are and how to
-//! read them.
+//! the feature of each split; the threshold of each split on a number, without the bytes at its end
+//! that are 0 in all thresholds of the tree; and the category sets of all other splits
+//! (`set_bytes`). The part *leaves* has what leaves predict: records of class counts, or numbers.
+//! The part *statistics* has what only training needs. Everything is little-endian. An [`Entry`]
+//! says how long the parts are and how to read them.
+//!
+//! Format 1 has thresholds of categorical splits, too, which mean nothing, and the words of sets.
 
 use std::sync::Arc;
 
 use super::numbers::{Form, Numbers, Weights};
+use super::set_bytes::{StoredSets, write_set};
 use super::shares::{Formula, Shares};
 use super::{LEAF, MISSING_LEFT, Made, MadeLeafShares, NodeStatistics, PackedSplit, PackedTree, SET};
-use crate::tree::sets::CategorySets;
+use crate::tree::sets::{CategorySets, SetView};
 use crate::tree::walk::Walk;
 use crate::tree::{MAX_NODES, n_values};
 
@@ -41,21 +44,22 @@ pub struct Parts<T> {
 }
 
 /// The words that describe the bytes of a tree: its number of splits, the lengths of the three
-/// parts, the number of words of category sets, the unit of weights as the bits of a number, and
-/// the flags.
+/// parts, the number of splits with category sets (in format 1, of words of these), the unit of
+/// weights as the bits of a number, and the flags.
 pub type Entry = [u64; 7];
 
 /// Which part of the bytes of a tree is at fault, and what is wrong with it.
 pub type Fault = (&'static str, String);
 
 /// The flags of an entry, from the lowest bit on: bytes per feature (4 bits), bytes per threshold
-/// (4 bits), whether there are bits of missing values, the kind of statistics (2 bits), and their
-/// details (4 bits).
+/// (4 bits), whether there are bits of missing values, the kind of statistics (2 bits), their
+/// details (4 bits), and whether there are category sets that are no words.
 struct Flags {
     feature_bytes: usize,
     threshold_bytes: usize,
     has_missing: bool,
     kind: PartKind,
+    has_sets: bool,
 }
 
 enum PartKind {
@@ -77,11 +81,12 @@ impl Flags {
             }
         };
         let widths = (self.feature_bytes | self.threshold_bytes << 4) as u64;
-        widths | u64::from(self.has_missing) << 8 | kind << 9 | details << 11
+        widths | u64::from(self.has_missing) << 8 | kind << 9 | details << 11 | u64::from(self.has_sets) << 15
     }
 
     fn from_word(word: u64, unit: f64) -> Option<Self> {
-        let details = word >> 11;
+        let has_sets = word >> 15 & 1 != 0;
+        let details = (word & !(1 << 15)) >> 11;
         let kind = match (word >> 9 & 3, details) {
             (0, 0) => PartKind::Shares(Formula::Gini),
             (0, 1) => PartKind::Shares(Formula::Entropy),
@@ -99,7 +104,7 @@ impl Flags {
         };
         let (feature_bytes, threshold_bytes) = ((word & 15) as usize, (word >> 4 & 15) as usize);
         let is_sound = (1..=4).contains(&feature_bytes) && (1..=8).contains(&threshold_bytes);
-        is_sound.then_some(Self { feature_bytes, threshold_bytes, has_missing: word >> 8 & 1 != 0, kind })
+        is_sound.then_some(Self { feature_bytes, threshold_bytes, has_missing: word >> 8 & 1 != 0, kind, has_sets })
     }
 }
 
@@ -129,20 +134,20 @@ impl PackedTree {
         let flags = self.write_splits(&mut parts.splits, kind);
         let after = [parts.splits.len(), parts.leaves.len(), parts.statistics.len()];
         let [splits, leaves, statistics] = [0, 1, 2].map(|part| (after[part] - before[part]) as u64);
-        let n_words = self.sets.len() as u64;
-        [self.splits.len() as u64, splits, leaves, statistics, n_words, unit.to_bits(), flags.to_word()]
+        let n_sets = self.splits.iter().filter(|split| split.is_categorical()).count() as u64;
+        [self.splits.len() as u64, splits, leaves, statistics, n_sets, unit.to_bits(), flags.to_word()]
     }
 
     fn write_splits(&self, bytes: &mut Vec<u8>, kind: PartKind) -> Flags {
-        // The number of a set follows from its place among the splits.
-        let threshold = |split: &PackedSplit| if split.threshold().is_nan() { 0 } else { split.threshold };
+        let numeric = self.splits.iter().filter(|split| !split.is_categorical());
         let max_feature = self.splits.iter().map(PackedSplit::feature).max().unwrap_or(0);
-        let some_bits = self.splits.iter().map(threshold).fold(0, |bits, threshold| bits | threshold);
+        let some_bits = numeric.clone().fold(0, |bits, split| bits | split.threshold);
         let flags = Flags {
             feature_bytes: (u32::BITS - max_feature.leading_zeros()).div_ceil(8).max(1) as usize,
             threshold_bytes: 8 - (some_bits.trailing_zeros() / 8).min(7) as usize,
             has_missing: self.splits.iter().any(PackedSplit::missing_go_left),
             kind,
+            has_sets: !self.sets.is_empty(),
         };
         let mut nodes = Vec::with_capacity(self.node_count());
         let mut pending = vec![self.root()];
@@ -158,10 +163,12 @@ impl PackedTree {
         for split in &self.splits {
             bytes.extend(&split.feature().to_le_bytes()[..flags.feature_bytes]);
         }
-        for split in &self.splits {
-            bytes.extend(&threshold(split).to_le_bytes()[8 - flags.threshold_bytes..]);
+        for split in numeric {
+            bytes.extend(&{ split.threshold }.to_le_bytes()[8 - flags.threshold_bytes..]);
         }
-        bytes.extend(self.sets.iter().flat_map(|word| word.to_le_bytes()));
+        for split in self.splits.iter().filter(|split| split.is_categorical()) {
+            write_set(bytes, SetView::at(&self.sets, split.set()), self.n_categories[split.feature() as usize]);
+        }
         flags
     }
 
@@ -224,12 +231,12 @@ struct Columns<'a> {
 impl<'a> Columns<'a> {
     /// The columns of a tree, its number of splits, and its flags, if the lengths of all parts fit.
     fn new(shape: &Shape, entry: &Entry, parts: &Parts<&'a [u8]>) -> Result<(Self, usize, Flags), Fault> {
-        let &[n_splits, _, _, _, n_words, unit, flags] = entry;
+        let &[n_splits, _, _, _, n_sets, unit, flags] = entry;
         let flags = Flags::from_word(flags, f64::from_bits(unit));
         let flags = flags.ok_or_else(|| ("index", "the flags of a tree are unknown".into()))?;
         let n_splits = usize::try_from(n_splits).ok().filter(|&n| n <= MAX_NODES / 2);
         let n_splits = n_splits.ok_or_else(|| ("index", format!("a tree has {} splits", entry[0])))?;
-        let columns = Self::divide(parts.splits, n_splits, n_words, &flags)
+        let columns = Self::divide(parts.splits, n_splits, n_sets, &flags)
             .ok_or_else(|| ("splits", format!("{} bytes for a tree of {n_splits} splits", parts.splits.len())))?;
         let per_leaf = match flags.kind {
             // A record has at least an integer for the rows, and three for each output.
@@ -250,28 +257,36 @@ impl<'a> Columns<'a> {
         Ok((columns, n_splits, flags))
     }
 
-    fn divide(mut bytes: &'a [u8], n_splits: usize, n_words: u64, flags: &Flags) -> Option<Self> {
+    /// `n_sets` is what an entry says about sets.
+    fn divide(mut bytes: &'a [u8], n_splits: usize, n_sets: u64, flags: &Flags) -> Option<Self> {
+        let n_sets = usize::try_from(n_sets).ok()?;
+        let n_thresholds = n_splits.checked_sub(if flags.has_sets { n_sets } else { 0 })?;
         let mut take = |n: usize| bytes.split_off(..n);
         let columns = Self {
             nodes: take((2 * n_splits + 1).div_ceil(8))?,
             missing: take(if flags.has_missing { n_splits.div_ceil(8) } else { 0 })?,
             features: take(n_splits * flags.feature_bytes)?,
-            thresholds: take(n_splits * flags.threshold_bytes)?,
-            sets: take(usize::try_from(n_words).ok()?.checked_mul(8)?)?,
+            thresholds: take(n_thresholds * flags.threshold_bytes)?,
+            sets: bytes,
         };
-        bytes.is_empty().then_some(columns)
+        let n_bytes = columns.sets.len();
+        // A set has a byte or more.
+        let fits = if flags.has_sets { n_sets <= n_bytes } else { n_sets.checked_mul(8) == Some(n_bytes) };
+        fits.then_some(columns)
     }
 
     fn read(&self, shape: &Shape, n_splits: usize, flags: &Flags) -> Result<Links, Fault> {
         let illegal = |what: String| Err(("splits", what));
-        let words: Vec<u64> = self.sets.as_chunks().0.iter().map(|&bytes| u64::from_le_bytes(bytes)).collect();
-        let sets = CategorySets::from_words(words).map_err(|error| ("splits", error.to_string()))?;
+        let stored = StoredSets::new(self.sets, !flags.has_sets);
+        let mut stored = stored.map_err(|error| ("splits", error.to_string()))?;
+        let mut sets = CategorySets::default();
+        let n_thresholds = self.thresholds.len() / flags.threshold_bytes;
         let mut splits: Vec<PackedSplit> = Vec::with_capacity(n_splits);
         // Splits that wait for their right child, with their depths.
         let mut waiting: Vec<(u32, usize)> = Vec::new();
         // Where the next node hangs.
         let mut place: Option<(u32, usize)> = None;
-        let (mut depth, mut max_depth, mut n_sets) = (0, 0, 0);
+        let (mut depth, mut max_depth) = (0, 0);
         for node in 0..=2 * n_splits {
             let is_split = bit(self.nodes, node);
             let n_leaves = (node - splits.len()) as u32;
@@ -295,18 +310,23 @@ impl<'a> Columns<'a> {
             if feature >= shape.n_features as u64 {
                 return illegal(format!("feature {feature} of {}", shape.n_features));
             }
-            let mut threshold = read_high(self.thresholds, splits.len(), flags.threshold_bytes);
-            match shape.n_categories.get(feature as usize) {
-                None | Some(0) if f64::from_bits(threshold).is_nan() => return illegal("a threshold is NaN".into()),
-                None | Some(0) => {}
-                Some(&n) => {
-                    if n_sets == sets.len() || sets.get(n_sets).last().is_some_and(|code| code >= n) {
-                        return illegal(format!("category set {n_sets} of {}", sets.len()));
-                    }
-                    threshold = SET | sets.start(n_sets) as u64;
-                    n_sets += 1;
+            let n_categories = shape.n_categories.get(feature as usize).copied().unwrap_or(0);
+            let threshold = if n_categories > 0 {
+                let Some(number) = stored.read(n_categories, &mut sets) else {
+                    return illegal(format!("category set {}", sets.len()));
+                };
+                SET | sets.start(number) as u64
+            } else {
+                let at = if flags.has_sets { splits.len() - sets.len() } else { splits.len() };
+                if at == n_thresholds {
+                    return illegal(format!("more than {n_thresholds} thresholds"));
                 }
-            }
+                let threshold = read_high(self.thresholds, at, flags.threshold_bytes);
+                if f64::from_bits(threshold).is_nan() {
+                    return illegal("a threshold is NaN".into());
+                }
+                threshold
+            };
             let missing_left = flags.has_missing && bit(self.missing, splits.len());
             let feature = feature as u32 | if missing_left { MISSING_LEFT } else { 0 };
             splits.push(PackedSplit { threshold, feature, children: [LEAF; 2] });
@@ -316,8 +336,8 @@ impl<'a> Columns<'a> {
         if splits.len() != n_splits || place.is_some() {
             return illegal(format!("the nodes are not those of a tree of {n_splits} splits"));
         }
-        if n_sets != sets.len() {
-            return illegal(format!("{} category sets for {n_sets} splits", sets.len()));
+        if !stored.are_read() || flags.has_sets && sets.len() + n_thresholds != n_splits {
+            return illegal(format!("more than {} category sets", sets.len()));
         }
         Ok((splits.into(), max_depth, sets.words().into()))
     }
