@@ -75,18 +75,18 @@ min_samples_category
     as one category. Missing values are a category here: if they are fewer, they go where the
     other rare categories go.
 category_order
-    By which samples the categories of a feature are put in order, of which a split is a
-    cut. "node": in each node by the samples of the node. "tree": once per tree, which keeps
-    splits from following chance: by the samples that the tree is not grown on, or, if it is
-    grown on all, by a random half of them. `min_samples_category` has no effect on such
+    Which samples put the categories of a feature in the order that splits cut. "node": in each
+    node the samples of the node. "tree": once per tree, which keeps
+    splits from following chance: the samples that the tree is not grown on, or, if it is
+    grown on all, a random half of them. `min_samples_category` has no effect on such
     features. If this order does not correlate with the targets of the other samples, the
     tree does without a feature of more than 32 categories. "auto": "tree" for features of
     more than 10 categories, unless `min_samples_category` is above 1; otherwise "node".
     Random thresholds need no order.
 handle_unknown
     What predictions do with categories that did not occur in `fit`. "ignore": splits send
-    them to the child with the larger weight, and a warning names the features of which no
-    category is known, perhaps because their type has changed. "error": they raise
+    them to the child with the larger weight, and a warning names features without any known
+    category, perhaps because their type has changed. "error": they raise
     ValueError. Missing values are no unknown categories.
 expected_value_
     The prediction if nothing is known of a sample: with the contributions of `shap_values` it
@@ -229,9 +229,9 @@ class_sampling
     How many samples of each class a tree gets with `bootstrap=True`, in imbalanced-learn's words.
     None: as it comes. "all": of each class as many as the smallest one has, "not minority",
     "majority" and so on only of these classes. A float: the samples of the smaller of two classes
-    divided by those of the larger one. A dict: numbers by label; a callable makes such a dict of
-    `y`. Other classes get as many draws as they have samples. Samples of a class are drawn evenly,
-    and trees weigh them by their weights.
+    divided by the samples of the larger one. A dict: numbers by label; a callable makes such a
+    dict of `y`. Other classes get as many draws as they have samples. Samples of a class are drawn
+    evenly, and trees weigh them by their weights.
 """
 
 _FOREST_REGRESSOR = """
@@ -294,7 +294,7 @@ max_samples
     Number of samples that each tree draws. A float is a fraction of the samples, and "auto" is
     256. No more are drawn than there are.
 max_features
-    Number of features of which the nodes of a tree draw one, chosen at random for each tree. A
+    Number of features that a tree has, chosen at random; each node draws one of them. A
     float is a fraction of the features.
 bootstrap
     Whether samples are drawn with replacement. A sample that is drawn k times counts as k.
@@ -327,7 +327,7 @@ oob_score
 _SURVIVAL = """
 criterion
     What splits maximise: the log-rank statistic of the two children ("logrank"), or LeBlanc and
-    Crowley's approximation of it, for which the hazard is that of the node ("logrank_fast").
+    Crowley's approximation of it by the hazard of the node ("logrank_fast").
 ccp_alpha
     Price of a leaf in split-complexity pruning: a grown tree is cut back to the subtree with the
     highest sum of log-rank statistics of its splits, less the prices of leaves. 0.0 means no

@@ -179,7 +179,7 @@ impl Head {
         let [n_samples, n_features] = [shape[0], shape[1]].map(|n| usize::try_from(n).unwrap_or(usize::MAX));
         check_shape(n_samples, n_features).map_err(|error| damaged("shape", &error.to_string()))?;
         if Some(columns.len()) != n_features.checked_mul(COLUMN) {
-            return Err(damaged("columns", "its length is not that of the features"));
+            return Err(damaged("columns", "its length is not the number of features"));
         }
         let columns = columns.chunks_exact(COLUMN).map(Described::read).collect::<Option<_>>();
         let columns = columns.ok_or_else(|| damaged("columns", "a flag is neither 0 nor 1"))?;
@@ -288,7 +288,7 @@ fn read_column(
     column: &Described,
     n_samples: usize,
 ) -> std::result::Result<DenseColumn, &'static str> {
-    const LENGTH: &str = "its length is not that of the rows";
+    const LENGTH: &str = "its length is not the number of rows";
     fn numbers<R: Plain + Into<u32>>(
         bytes: &Buffer<u8>,
         column: &Described,

@@ -63,7 +63,7 @@ impl Survival {
         if !(0..times.len()).any(|sample| has_event(sample) && weighs(&sample)) {
             let of = cause.map_or(String::new(), |cause| format!(" but for events of other causes than {cause}"));
             let got = format!("only censored times{of}");
-            return Err(illegal(got, "times of which one at least ends with an event"));
+            return Err(illegal(got, "at least one time that ends with an event"));
         }
         // Turns -0.0 into 0.0.
         let times: Arc<[f64]> = times.iter().map(|&time| time + 0.0).collect();

@@ -64,7 +64,7 @@ impl Forest {
         };
         let Some(first) = members.first().map(shape) else { return illegal("none", "at least one") };
         if members.iter().any(|member| member.tree.n_categories() != members[0].tree.n_categories()) {
-            let got = "trees of which some take features for categorical that others do not, or with other categories";
+            let got = "trees with different categorical features or categories";
             return illegal(got, "alike in their categorical features");
         }
         if let Some(other) = members.iter().map(shape).find(|other| *other != first) {

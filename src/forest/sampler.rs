@@ -134,7 +134,7 @@ fn find_rows<'a>(given: &'a GivenRows, places: &HashMap<u64, usize>, seed: u64) 
     rows.ok_or_else(|| Error::InvalidArgument {
         name: "samples",
         got: format!("samples of {} trees, and another tree", given.tree_seeds.len()),
-        expected: "those of each tree of the forest".into(),
+        expected: "given for each tree of the forest".into(),
     })
 }
 

@@ -380,6 +380,7 @@ BAD_MATRICES = {
     "no rows": (np.empty((0, 5)), ValueError, "0 sample"),
     "no columns": (np.empty((30, 0)), ValueError, "0 feature"),
     "no rows, sparse": (sp.csr_matrix((0, 5)), ValueError, "0 sample"),
+    "no columns, frame": (pd.DataFrame(index=range(30)), ValueError, "0 feature"),
     "no columns, sparse": (sp.csc_matrix((30, 0)), ValueError, "0 feature"),
     "strings": (np.full((30, 5), "word"), ValueError, "compatible with arrays of bytes/strings"),
     "objects": (np.full((30, 5), {}, dtype=object), TypeError, "not 'dict'"),
@@ -474,7 +475,7 @@ def test_bad_sample_weight(tree_class, case, form, good):
 def test_weights_of_words(tree_class, good):
     """Weights are numbers."""
     weight = np.full(N_SAMPLES, "word")
-    told = ("could not convert string to float", "word")
+    told = ("sample_weight must hold numbers", "could not convert string to float", "word")
     assert_fit_refused(tree_class(), good, good, ValueError, *told, sample_weight=weight)
 
 

@@ -22,6 +22,8 @@ import spinney
 from sklearn.model_selection import KFold
 from spinney._spinney import Forest, Tree, forest_shap_interactions, forest_shap_values
 from spinney.model_selection import cross_val_predict
+from spinney import RandomForestQuantileRegressor as Quantiles
+from spinney.survival import RandomSurvivalForest as Survival
 
 N_FEATURES = 2**31 - 1
 columns = np.array([7, 0, N_FEATURES - 1])
@@ -50,8 +52,12 @@ tree, small = make_tree(N_FEATURES), make_tree(1)
 # Rows that take no memory, but each of them has a result.
 many = np.broadcast_to(np.float32(1), (2**33, 1))
 some = np.broadcast_to(np.float32(1), (2**31, 1))
+lots, several = many[: 2**30], many[: 2**20]
 N_ROWS = 100_000
 of_rows = np.arange(N_ROWS, dtype=np.float32)[:, np.newaxis]
+times = np.zeros(1000, dtype=[("event", bool), ("time", float)])
+line, shares = of_rows[:1000], np.linspace(0, 1, 2000).tolist()
+times["event"], times["time"] = True, np.arange(1, 1001)
 stump, halves = spinney.DecisionTreeClassifier(max_depth=1), KFold(2)
 with open("/proc/self/statm") as file:
     used = int(file.read().split()[0]) * resource.getpagesize()
@@ -103,6 +109,23 @@ WORK = {
     "lazy leaves": (
         "spinney.LazyForestRegressor(2).fit(of_rows[:10], y).forest_.explore(some, 'eager')",
         RESULT,
+    ),
+    "isolation": ("spinney.IsolationForest(n_estimators=2).fit(rows)", "for the entries of a bag."),
+    "anomalies": (
+        "spinney.IsolationForest(n_estimators=2).fit(of_rows).score_samples(lots)",
+        RESULT,
+    ),
+    "standard errors": (
+        "spinney.RandomForestRegressor(2).fit(of_rows, of_rows[:, 0]).predict_standard_error(lots)",
+        RESULT,
+    ),
+    "quantiles": (
+        "Quantiles(2).fit(line, line[:, 0]).predict(several, quantiles=shares)",
+        "for quantiles.",
+    ),
+    "curves": (
+        "Survival(2).fit(line, times).predict_survival_function(several, return_array=True)",
+        "for curves.",
     ),
     "folds": (
         "cross_val_predict(stump, of_rows, np.arange(N_ROWS), cv=halves, method='predict_proba')",

@@ -407,7 +407,7 @@ def test_bad_input():
         ValueError, match="X has 3 features, but DecisionTreeClassifier is expecting 2"
     ):
         nameless.predict(Dataset(np.eye(3)))
-    with pytest.raises(ValueError, match=r"those of the estimator, \[\]. Got \[1\] instead"):
+    with pytest.raises(ValueError, match=r"features of the estimator, \[\]. Got \[1\] instead"):
         nameless.predict(Dataset(X[["number", "count"]].to_numpy(), categorical_features=[1]))
     with pytest.raises(
         ValueError, match="'n_jobs' parameter of Dataset must be an int other than 0"

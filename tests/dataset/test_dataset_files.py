@@ -291,7 +291,7 @@ def test_halves_of_two_matrices_are_refused(tmp_path):
         if name in ("features", "row_ranks", "row_ends"):
             forged[offset : offset + length] = written[1][offset : offset + length]
     path.write_bytes(seal(forged))
-    message = "'features' is damaged: the entries of the rows are not those of the columns"
+    message = "'features' is damaged: the entries of rows and columns differ"
     with pytest.raises(ValueError, match=message):
         Dataset.open(path)
     # The features of a row in another order.

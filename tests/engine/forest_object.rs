@@ -474,7 +474,7 @@ fn given_rows_grow_the_trees_that_draws_grow() {
             assert_eq!(of_rows.drawn(seed, &runtime(1)).unwrap(), bag);
         }
         let unknown = of_rows.counts(1, &runtime(1)).unwrap_err().to_string();
-        assert!(unknown.starts_with("samples must be those of each tree"), "{unknown}");
+        assert!(unknown.starts_with("samples must be given for each tree"), "{unknown}");
         given.check(n).unwrap();
         let (tree_seeds, starts) = (given.tree_seeds.clone(), given.starts.clone());
         let faults = [

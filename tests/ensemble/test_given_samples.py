@@ -151,7 +151,7 @@ def test_a_lazy_forest_has_no_more_trees_than_samples_were_given_for():
     eager = RandomForestRegressor(2, random_state=3, max_features=lazy.max_features)
     assert np.array_equal(fewer, eager.fit(X, y, samples=bags[:2]).predict(X))
     lazy.set_params(n_estimators=9)
-    with pytest.raises(ValueError, match="samples must be those of each tree"):
+    with pytest.raises(ValueError, match="samples must be given for each tree"):
         lazy.predict(X)
 
 

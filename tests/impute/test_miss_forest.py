@@ -158,6 +158,18 @@ def test_columns_that_were_complete():
     assert sorted(able.forests_) == [0, 1, 2, 3]
 
 
+def test_infinity():
+    X = load_iris().data.copy()
+    X[::5, 0] = np.nan
+    X[1, 0] = X[1, 1] = np.inf
+    for params, told in (({}, "column 0"), ({"skip_complete": False}, "column 0, 1")):
+        with pytest.raises(ValueError, match=f"must be finite. Got infinity in {told}."):
+            MissForestImputer(n_estimators=5, **params).fit(X)
+    # What only tells of other columns may be infinite.
+    X[1, 0] = 0.0
+    assert np.isfinite(MissForestImputer(n_estimators=5).fit_transform(X)[:, 0]).all()
+
+
 def test_splitters_and_kinds_of_forests():
     X = load_iris().data.copy()
     X[::5, 0] = np.nan

@@ -85,9 +85,16 @@ def check_sample_weight(sample_weight: Any, n_samples: int) -> NDArray[np.float6
     """
     if np.isscalar(sample_weight):
         sample_weight = np.full(n_samples, sample_weight)
-    weights: NDArray[np.float64] = check_array(
-        sample_weight, ensure_2d=False, dtype=np.float64, order="C", input_name="sample_weight"
-    )
+    name = "sample_weight"
+    try:
+        weights: NDArray[np.float64] = check_array(
+            sample_weight, ensure_2d=False, dtype=np.float64, order="C", input_name=name
+        )
+    except (TypeError, ValueError) as error:
+        if name in str(error):
+            raise
+        # NumPy does not know which argument it converts.
+        raise type(error)(f"{name} must hold numbers: {error}") from None
     if weights.ndim != 1 or weights.shape[0] != n_samples:
         raise ValueError(
             f"sample_weight must be a scalar or a 1D array of shape ({n_samples},). "

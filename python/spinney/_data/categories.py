@@ -173,6 +173,9 @@ def restore_sparse(X: Any, mask: NDArray[np.bool_], categories: Categories) -> A
 
 def convert_frame(X: Any) -> Any:
     """Return X; if it is a data frame with a column that NumPy does not convert, as a matrix."""
+    if is_frame(X) and X.shape[1] == 0:
+        # scikit-learn refuses this array in clear words, and errs for such a frame.
+        return np.empty(X.shape)
     if is_plain(X) or is_sparse_frame(X):
         return X
     return _recode_dense(X, np.zeros(X.shape[1], dtype=bool), _read_values, LookUp([]).find_codes)

@@ -269,7 +269,7 @@ def predict_unseen(forest: Any, X: Any) -> tuple[NDArray[np.uint8], NDArray[np.f
     n_seen = int(np.count_nonzero(n_trees == 0))
     if n_seen:
         warn_caller(
-            f"All trees have seen {n_seen} of {unseen.shape[0]} samples, of which nothing is known "
-            "out of bag: predictions come from the others. More trees leave fewer samples out."
+            f"All trees have seen {n_seen} of {unseen.shape[0]} samples, so nothing is known of "
+            "them out of bag: predictions come from the others. More trees leave fewer samples out."
         )
     return unseen, means

@@ -332,7 +332,7 @@ class Dataset(EncodedColumns):
         """Raise ValueError if other features are categorical for an estimator."""
         if not are_same_features(is_categorical, self._is_categorical):
             raise ValueError(
-                "The categorical features of the Dataset must be those of the estimator, "
+                "The Dataset must have the categorical features of the estimator, "
                 f"{list_features(is_categorical)}. Got {list_features(self._is_categorical)} "
                 "instead."
             )

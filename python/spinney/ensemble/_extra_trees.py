@@ -111,9 +111,9 @@ class ExtraTreesClassifier(ForestClassifier):
         How many samples of each class a tree gets with `bootstrap=True`, in imbalanced-learn's
         words. None: as it comes. "all": of each class as many as the smallest one has, "not
         minority", "majority" and so on only of these classes. A float: the samples of the smaller
-        of two classes divided by those of the larger one. A dict: numbers by label; a callable
-        makes such a dict of `y`. Other classes get as many draws as they have samples. Samples of a
-        class are drawn evenly, and trees weigh them by their weights.
+        of two classes divided by the samples of the larger one. A dict: numbers by label; a
+        callable makes such a dict of `y`. Other classes get as many draws as they have samples.
+        Samples of a class are drawn evenly, and trees weigh them by their weights.
     replace : bool, default=True
         Whether `bootstrap=True` draws with replacement. If False, no sample is drawn twice, drawn
         samples keep their weights, and `max_samples` must not exceed the number of samples with a
@@ -131,8 +131,8 @@ class ExtraTreesClassifier(ForestClassifier):
         rare categories go.
     handle_unknown : {"ignore", "error"}, default="ignore"
         What predictions do with categories that did not occur in `fit`. "ignore": splits send them
-        to the child with the larger weight, and a warning names the features of which no category
-        is known, perhaps because their type has changed. "error": they raise ValueError. Missing
+        to the child with the larger weight, and a warning names features without any known
+        category, perhaps because their type has changed. "error": they raise ValueError. Missing
         values are no unknown categories.
 
     Attributes
@@ -328,8 +328,8 @@ class ExtraTreesRegressor(ForestRegressor):
         rare categories go.
     handle_unknown : {"ignore", "error"}, default="ignore"
         What predictions do with categories that did not occur in `fit`. "ignore": splits send them
-        to the child with the larger weight, and a warning names the features of which no category
-        is known, perhaps because their type has changed. "error": they raise ValueError. Missing
+        to the child with the larger weight, and a warning names features without any known
+        category, perhaps because their type has changed. "error": they raise ValueError. Missing
         values are no unknown categories.
 
     Attributes

@@ -161,7 +161,7 @@ class BaseForest(
             warn_caller(
                 f"Some inputs do not have OOB scores: all trees were grown on {n_seen} of "
                 f"{n_trees.shape[0]} samples. Their out-of-bag predictions are NaN, and oob_score_ "
-                "is that of the others. This probably means too few trees were used to compute any "
+                "covers the others. This probably means too few trees were used to compute any "
                 "reliable OOB estimates."
             )
         return self._split_outputs(values), is_known

@@ -409,7 +409,7 @@ def _check_same_samples(before: Draws, now: Draws) -> None:
     if not is_same:
         raise ValueError(
             "warm_start=True adds to the trees of earlier calls: samples must be given for all "
-            "trees or for none, and those of the earlier trees must be the same."
+            "trees or for none, and for the earlier trees they must be the same."
         )
 
 

@@ -68,8 +68,8 @@ class IsolationForest(OutlierMixin, ForestTrees, ShapValues):
         The proportion of anomalies in the training data, at most 0.5, from which the threshold of
         `predict` follows. "auto" means the threshold of the paper, a score of -0.5.
     max_features : int or float, default=1.0
-        Number of features of which the nodes of a tree draw one, chosen at random for each tree. A
-        float is a fraction of the features.
+        Number of features that a tree has, chosen at random; each node draws one of them. A float
+        is a fraction of the features.
     bootstrap : bool, default=False
         Whether samples are drawn with replacement. A sample that is drawn k times counts as k.
     n_jobs : int, default=None
@@ -92,8 +92,8 @@ class IsolationForest(OutlierMixin, ForestTrees, ShapValues):
         Categories that did not occur in it go to the child with more samples.
     handle_unknown : {"ignore", "error"}, default="ignore"
         What predictions do with categories that did not occur in `fit`. "ignore": splits send them
-        to the child with the larger weight, and a warning names the features of which no category
-        is known, perhaps because their type has changed. "error": they raise ValueError. Missing
+        to the child with the larger weight, and a warning names features without any known
+        category, perhaps because their type has changed. "error": they raise ValueError. Missing
         values are no unknown categories.
 
     Attributes

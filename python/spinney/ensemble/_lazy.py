@@ -123,9 +123,9 @@ class LazyForestClassifier(BaggedClassifier, BaseLazyForest):
         How many samples of each class a tree gets with `bootstrap=True`, in imbalanced-learn's
         words. None: as it comes. "all": of each class as many as the smallest one has, "not
         minority", "majority" and so on only of these classes. A float: the samples of the smaller
-        of two classes divided by those of the larger one. A dict: numbers by label; a callable
-        makes such a dict of `y`. Other classes get as many draws as they have samples. Samples of a
-        class are drawn evenly, and trees weigh them by their weights.
+        of two classes divided by the samples of the larger one. A dict: numbers by label; a
+        callable makes such a dict of `y`. Other classes get as many draws as they have samples.
+        Samples of a class are drawn evenly, and trees weigh them by their weights.
     replace : bool, default=True
         Whether `bootstrap=True` draws with replacement. If False, no sample is drawn twice, drawn
         samples keep their weights, and `max_samples` must not exceed the number of samples with a
@@ -142,17 +142,17 @@ class LazyForestClassifier(BaggedClassifier, BaseLazyForest):
         one category. Missing values are a category here: if they are fewer, they go where the other
         rare categories go.
     category_order : {"auto", "node", "tree"}, default="auto"
-        By which samples the categories of a feature are put in order, of which a split is a cut.
-        "node": in each node by the samples of the node. "tree": once per tree, which keeps splits
-        from following chance: by the samples that the tree is not grown on, or, if it is grown on
-        all, by a random half of them. `min_samples_category` has no effect on such features. If
-        this order does not correlate with the targets of the other samples, the tree does without a
-        feature of more than 32 categories. "auto": "tree" for features of more than 10 categories,
-        unless `min_samples_category` is above 1; otherwise "node". Random thresholds need no order.
+        Which samples put the categories of a feature in the order that splits cut. "node": in each
+        node the samples of the node. "tree": once per tree, which keeps splits from following
+        chance: the samples that the tree is not grown on, or, if it is grown on all, a random half
+        of them. `min_samples_category` has no effect on such features. If this order does not
+        correlate with the targets of the other samples, the tree does without a feature of more
+        than 32 categories. "auto": "tree" for features of more than 10 categories, unless
+        `min_samples_category` is above 1; otherwise "node". Random thresholds need no order.
     handle_unknown : {"ignore", "error"}, default="ignore"
         What predictions do with categories that did not occur in `fit`. "ignore": splits send them
-        to the child with the larger weight, and a warning names the features of which no category
-        is known, perhaps because their type has changed. "error": they raise ValueError. Missing
+        to the child with the larger weight, and a warning names features without any known
+        category, perhaps because their type has changed. "error": they raise ValueError. Missing
         values are no unknown categories.
 
     Attributes
@@ -334,17 +334,17 @@ class LazyForestRegressor(BaggedRegressor, BaseLazyForest):
         one category. Missing values are a category here: if they are fewer, they go where the other
         rare categories go.
     category_order : {"auto", "node", "tree"}, default="auto"
-        By which samples the categories of a feature are put in order, of which a split is a cut.
-        "node": in each node by the samples of the node. "tree": once per tree, which keeps splits
-        from following chance: by the samples that the tree is not grown on, or, if it is grown on
-        all, by a random half of them. `min_samples_category` has no effect on such features. If
-        this order does not correlate with the targets of the other samples, the tree does without a
-        feature of more than 32 categories. "auto": "tree" for features of more than 10 categories,
-        unless `min_samples_category` is above 1; otherwise "node". Random thresholds need no order.
+        Which samples put the categories of a feature in the order that splits cut. "node": in each
+        node the samples of the node. "tree": once per tree, which keeps splits from following
+        chance: the samples that the tree is not grown on, or, if it is grown on all, a random half
+        of them. `min_samples_category` has no effect on such features. If this order does not
+        correlate with the targets of the other samples, the tree does without a feature of more
+        than 32 categories. "auto": "tree" for features of more than 10 categories, unless
+        `min_samples_category` is above 1; otherwise "node". Random thresholds need no order.
     handle_unknown : {"ignore", "error"}, default="ignore"
         What predictions do with categories that did not occur in `fit`. "ignore": splits send them
-        to the child with the larger weight, and a warning names the features of which no category
-        is known, perhaps because their type has changed. "error": they raise ValueError. Missing
+        to the child with the larger weight, and a warning names features without any known
+        category, perhaps because their type has changed. "error": they raise ValueError. Missing
         values are no unknown categories.
 
     Attributes

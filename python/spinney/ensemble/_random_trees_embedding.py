@@ -85,8 +85,8 @@ class RandomTreesEmbedding(TransformerMixin, ForestTrees, ImpurityImportances):
         Categories that did not occur in it go to the child with more samples.
     handle_unknown : {"ignore", "error"}, default="ignore"
         What predictions do with categories that did not occur in `fit`. "ignore": splits send them
-        to the child with the larger weight, and a warning names the features of which no category
-        is known, perhaps because their type has changed. "error": they raise ValueError. Missing
+        to the child with the larger weight, and a warning names features without any known
+        category, perhaps because their type has changed. "error": they raise ValueError. Missing
         values are no unknown categories.
 
     Attributes

@@ -232,6 +232,12 @@ class MissForestImputer(OneToOneFeatureMixin, TransformerMixin, FeatureReader):
             )
         order = np.argsort(n_missing if self.columns == "ascending" else -n_missing, kind="stable")
         wanted = [int(f) for f in order if n_missing[f] > 0 or not self.skip_complete]
+        endless = [feature for feature in sorted(wanted) if np.isinf(matrix[:, feature]).any()]
+        if endless:
+            raise ValueError(
+                "Columns that forests predict must be finite. Got infinity in "
+                f"{self._name(np.array(endless))}."
+            )
         if wanted and matrix.shape[1] == 1:
             raise ValueError(
                 "X must have at least 2 columns, as each is predicted from the others. Got 1."

@@ -131,4 +131,4 @@ def _draw_boxes(ax: Any, selector: Boruta, order: NDArray[np.intp]) -> None:
         ax.barh(place, high - low, left=low, color=color, edgecolor=_DARK, height=0.6, zorder=2)
         ax.vlines(middle, place - 0.3, place + 0.3, color=_DARK, linewidth=1.5, zorder=3)
     ax.axvline(np.median(selector.shadow_history_), color=_DARK, linestyle="--", linewidth=1.0)
-    ax.set_xlabel("importance; dashed: that of the best shadow")
+    ax.set_xlabel("importance; dashed: the best shadow")

@@ -73,7 +73,7 @@ def _restore(model: StoredModel, n_threads: int) -> Any:
     for parameter in _BEFORE.keys() & expected.keys() - parameters.keys():
         parameters[parameter] = _BEFORE[parameter]
     if set(parameters) != set(expected):
-        raise damaged(f"the parameters are not those of {name}")
+        raise damaged(f"{name} has other parameters")
     for attribute in attributes:
         is_own = attribute in parameters or hasattr(classes[name], attribute)
         if is_own or not attribute.isidentifier() or attribute.startswith("__"):

@@ -36,7 +36,7 @@ class SurvivalTree(StoredSurvivalModel, BaseDecisionTree):
     ----------
     criterion : {"logrank", "logrank_fast"}, default="logrank"
         What splits maximise: the log-rank statistic of the two children ("logrank"), or LeBlanc and
-        Crowley's approximation of it, for which the hazard is that of the node ("logrank_fast").
+        Crowley's approximation of it by the hazard of the node ("logrank_fast").
     splitter : {"best", "random"}, default="best"
         How the threshold of a feature is chosen. "best" takes the best of all thresholds. "random"
         draws one threshold uniformly between the smallest and the largest value that the feature
@@ -90,17 +90,17 @@ class SurvivalTree(StoredSurvivalModel, BaseDecisionTree):
         one category. Missing values are a category here: if they are fewer, they go where the other
         rare categories go.
     category_order : {"auto", "node", "tree"}, default="auto"
-        By which samples the categories of a feature are put in order, of which a split is a cut.
-        "node": in each node by the samples of the node. "tree": once per tree, which keeps splits
-        from following chance: by the samples that the tree is not grown on, or, if it is grown on
-        all, by a random half of them. `min_samples_category` has no effect on such features. If
-        this order does not correlate with the targets of the other samples, the tree does without a
-        feature of more than 32 categories. "auto": "tree" for features of more than 10 categories,
-        unless `min_samples_category` is above 1; otherwise "node". Random thresholds need no order.
+        Which samples put the categories of a feature in the order that splits cut. "node": in each
+        node the samples of the node. "tree": once per tree, which keeps splits from following
+        chance: the samples that the tree is not grown on, or, if it is grown on all, a random half
+        of them. `min_samples_category` has no effect on such features. If this order does not
+        correlate with the targets of the other samples, the tree does without a feature of more
+        than 32 categories. "auto": "tree" for features of more than 10 categories, unless
+        `min_samples_category` is above 1; otherwise "node". Random thresholds need no order.
     handle_unknown : {"ignore", "error"}, default="ignore"
         What predictions do with categories that did not occur in `fit`. "ignore": splits send them
-        to the child with the larger weight, and a warning names the features of which no category
-        is known, perhaps because their type has changed. "error": they raise ValueError. Missing
+        to the child with the larger weight, and a warning names features without any known
+        category, perhaps because their type has changed. "error": they raise ValueError. Missing
         values are no unknown categories.
     min_events_leaf : int, default=None
         Each child of a split must have events of at least this weight. None means no limit.

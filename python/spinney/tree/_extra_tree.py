@@ -92,8 +92,8 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
         rare categories go.
     handle_unknown : {"ignore", "error"}, default="ignore"
         What predictions do with categories that did not occur in `fit`. "ignore": splits send them
-        to the child with the larger weight, and a warning names the features of which no category
-        is known, perhaps because their type has changed. "error": they raise ValueError. Missing
+        to the child with the larger weight, and a warning names features without any known
+        category, perhaps because their type has changed. "error": they raise ValueError. Missing
         values are no unknown categories.
 
     Attributes
@@ -240,8 +240,8 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
         rare categories go.
     handle_unknown : {"ignore", "error"}, default="ignore"
         What predictions do with categories that did not occur in `fit`. "ignore": splits send them
-        to the child with the larger weight, and a warning names the features of which no category
-        is known, perhaps because their type has changed. "error": they raise ValueError. Missing
+        to the child with the larger weight, and a warning names features without any known
+        category, perhaps because their type has changed. "error": they raise ValueError. Missing
         values are no unknown categories.
 
     Attributes

@@ -1,10 +1,12 @@
-//! Gini impurity of the classes of one output in small subtrees; see `criterion::gini`.
+//! Gini impurity of classes in small subtrees; see `criterion::gini`.
 //!
-//! The classes of the subtree's rows are numbered among themselves. The rows of the subtree, and so the rows
-//! of each node, are in the order of their classes. So they are searched class by class, and the sums of one
-//! class at all cuts stay in registers.
+//! The classes of the subtree's rows are numbered among themselves. The rows of the subtree, and so
+//! the rows of each node, are in the order of their classes: so they are searched class by class, and the
+//! sums of one class at all cuts stay in registers. For each further output the rows of a node are listed
+//! once more, in the order of its classes, and the squares are added up over all lists.
 
 use std::cmp::Ordering;
+use std::ops::Range;
 
 use smallvec::SmallVec;
 
@@ -14,23 +16,40 @@ use super::{
 };
 use crate::criterion::classes::{ClassCriterion, Measure};
 use crate::criterion::component::ClassWeights;
+use crate::criterion::statistics::Statistics;
 use crate::criterion::weights::SampleWeights;
 use crate::simd::{Level, vectorized};
 
+/// Numerators of scores are at most the number of outputs times a fourth of the third power of the weight,
+/// which must be below 2^31.
+const MOST_OUTPUTS: usize = 8;
+const _: () = assert!(MOST_OUTPUTS as u64 * MAX_WEIGHT.pow(3) / 4 < 1 << 31);
+
 /// The rows of a small subtree.
 pub struct SmallClasses {
-    /// By place: the weight of the row, and the number of its class.
+    /// The weight of the row of each place.
     weights: ByRow<i32>,
-    classes: ByRow<u8>,
-    /// The slot of each class of the rows, ascending.
-    slots: SmallVec<[u32; 8]>,
+    /// The number of the class of each place's row, of the first output and of all others.
+    first: ByRow<u8>,
+    others: Vec<ByRow<u16>>,
+    /// Where the share of each class of the rows stands in the value of a node. The classes of an output
+    /// ascend.
+    shares: SmallVec<[u32; 8]>,
+    /// The end of the classes of each output.
+    ends: SmallVec<[usize; 4]>,
     /// The node's weight, and the weight of each class.
     weight: i32,
-    counts: ByRow<i32>,
-    /// The weights of the node's rows, class by class.
-    grouped: ByRow<i32>,
+    counts: Vec<i32>,
+    /// The weights of the node's rows, class by class; output after output.
+    grouped: Vec<i32>,
     /// The groups that are not empty: the end of the group, and the weight of its class.
     groups: SmallVec<[(u16, i32); 8]>,
+    /// See [`weight_of_rows`].
+    per_output: i32,
+    /// The most groups that an output has.
+    most_groups: usize,
+    /// The rows of the node in the order of the classes of the second output, then of the third, and so on.
+    orders: Vec<u8>,
     /// The least weight that a child may have.
     least: i32,
     /// The sums of the cuts that were scored last, in lanes.
@@ -61,6 +80,8 @@ impl SmallClasses {
     /// one class that go left; all rows of this class weigh `all`.
     #[inline]
     fn sums<const N: usize>(&self, ranks: &[u32], lefts: impl Fn(&[u32], &[i32], i32) -> [i32; N]) -> [OrderedSum; N] {
+        let mut listed = SmallVec::new();
+        let ranks = list(&self.orders, ranks, &mut listed);
         let mut sums = [(0, 0, 0); N];
         let mut start = 0;
         for &(group_end, count) in &self.groups {
@@ -73,9 +94,9 @@ impl SmallClasses {
                 *outside += (count - left) * (count - left);
             }
         }
-        sums.map(|(left, inside, outside)| OrderedSum {
-            left,
-            numerator: numerator(self.weight, left, inside, outside),
+        sums.map(|(weight, inside, outside)| {
+            let left = weight_of_rows(weight, self.per_output);
+            OrderedSum { left, numerator: numerator(self.weight, left, inside, outside) }
         })
     }
 
@@ -110,24 +131,71 @@ impl SmallClasses {
         let denominator = sum.left * (self.weight - sum.left);
         ExactScore { numerator: sum.numerator as u128, denominator: denominator as u32 }
     }
+}
 
-    fn counts(&self) -> &[i32] {
-        &self.counts[..self.slots.len()]
+/// Numbers the class of a slot, whose share stands `moved` places after the slot in the value of a node, if
+/// it is not that of the row before.
+#[inline]
+fn number_class(slot: u32, moved: u32, last: &mut Option<u32>, shares: &mut SmallVec<[u32; 8]>) {
+    if *last != Some(slot) {
+        *last = Some(slot);
+        shares.push(slot + moved);
     }
+}
+
+/// Sets `grouped` to the weights of the rows of these places, which are in the order of their classes, and
+/// appends the groups that the classes make; the first one begins at `start`. Returns their number.
+#[inline]
+fn group<T: Copy + PartialEq + Into<usize>>(
+    classes: &ByRow<T>,
+    places: &[u8],
+    weights: &ByRow<i32>,
+    counts: &[i32],
+    start: usize,
+    grouped: &mut [i32],
+    groups: &mut SmallVec<[(u16, i32); 8]>,
+) -> usize {
+    let (mut last, before) = (None, groups.len());
+    for (end, (&place, weight)) in (start as u16 + 1..).zip(places.iter().zip(grouped)) {
+        let class = classes[usize::from(place)];
+        *weight = weights[usize::from(place)];
+        if last != Some(class) {
+            last = Some(class);
+            groups.push((end, counts[class.into()]));
+        } else if let Some((group_end, _)) = groups.last_mut() {
+            *group_end = end;
+        }
+    }
+    groups.len() - before
+}
+
+/// The ranks of a node's rows, and once more in each of some orders, which are listed in `listed`.
+fn list<'a>(orders: &[u8], ranks: &'a [u32], listed: &'a mut SmallVec<[u32; 128]>) -> &'a [u32] {
+    if orders.is_empty() {
+        return ranks;
+    }
+    listed.extend_from_slice(ranks);
+    listed.extend(orders.iter().map(|&row| ranks[usize::from(row)]));
+    listed
 }
 
 impl<W: SampleWeights, M: Measure> SmallRows<ClassCriterion<'_, W, M>> for SmallClasses {
     fn new(criterion: &ClassCriterion<'_, W, M>) -> Option<Self> {
-        // Targets of two classes have another criterion, and other orders of categories.
-        let is_there = W::ARE_SMALL && M::IS_SQUARED_DISTANCE && criterion.n_outputs == 1 && criterion.n_slots() != 2;
-        is_there.then(|| Self {
+        // One output of two classes has another criterion, and other orders of categories.
+        let is_ours = criterion.n_slots() != 2 && criterion.n_outputs <= MOST_OUTPUTS;
+        (W::ARE_SMALL && M::IS_SQUARED_DISTANCE && is_ours).then(|| Self {
             weights: [0; MAX_ROWS],
-            classes: [0; MAX_ROWS],
-            slots: SmallVec::new(),
+            first: [0; MAX_ROWS],
+            others: vec![[0; MAX_ROWS]; criterion.n_outputs - 1],
+            shares: SmallVec::new(),
+            ends: SmallVec::new(),
             weight: 0,
-            counts: [0; MAX_ROWS],
-            grouped: [0; MAX_ROWS],
+            counts: Vec::new(),
+            grouped: vec![0; MAX_ROWS * criterion.n_outputs],
             groups: SmallVec::new(),
+            per_output: ((1 << OUTPUT_BITS) as u64).div_ceil(criterion.n_outputs as u64) as i32,
+            most_groups: 0,
+            orders: Vec::new(),
             least: 1,
             cuts: [Sums { left: [0; LANES], numerator: [0; LANES] }; MAX_ROWS / LANES],
             n_units: 0,
@@ -137,34 +205,61 @@ impl<W: SampleWeights, M: Measure> SmallRows<ClassCriterion<'_, W, M>> for Small
         })
     }
 
+    /// Several outputs have many orders of categories.
+    fn has_categories(&self) -> bool {
+        self.others.is_empty()
+    }
+
     fn load(&mut self, criterion: &ClassCriterion<'_, W, M>, samples: &mut [u32]) -> bool {
-        let slot = |sample: u32| criterion.classes.slots[sample as usize];
-        // The class above the row, in one integer.
-        let key = |&sample: &u32| u64::from(slot(sample)) << u32::BITS | u64::from(sample);
-        let mut sorted: SmallVec<[u64; 128]> = samples.iter().map(key).collect();
+        let Self { weights, first, others, shares, ends, counts, .. } = self;
+        // The class above the sample, or above its place, in one integer.
+        let key = |slot: u32, row: u32| u64::from(slot) << u32::BITS | u64::from(row);
+        let mut sorted: SmallVec<[u64; 128]> =
+            samples.iter().map(|&sample| key(criterion.slots(sample)[0], sample)).collect();
         sorted.sort_unstable();
-        samples.iter_mut().zip(&sorted).for_each(|(sample, &key)| *sample = key as u32);
-        self.slots.clear();
-        let mut total = 0;
-        for ((weight, class), &sample) in self.weights.iter_mut().zip(&mut self.classes).zip(&*samples) {
-            let (w, slot) = (criterion.weights.weight(sample), slot(sample));
-            if self.slots.last() != Some(&slot) {
-                self.slots.push(slot);
-            }
+        shares.clear();
+        ends.clear();
+        let (mut total, mut last) = (0, None);
+        for (place, (&key, sample)) in sorted.iter().zip(&mut *samples).enumerate() {
+            *sample = key as u32;
+            number_class((key >> u32::BITS) as u32, 0, &mut last, shares);
+            first[place] = (shares.len() - 1) as u8;
+            let w = criterion.weights.weight(*sample);
             total += w;
-            *weight = w as i32;
-            *class = (self.slots.len() - 1) as u8;
+            weights[place] = w as i32;
         }
+        ends.push(shares.len());
+        let width = (criterion.n_values() / criterion.n_outputs) as u32;
+        for (output, classes) in (1..).zip(others) {
+            let slot = |&sample: &u32| criterion.slots(sample)[output as usize];
+            sorted.clear();
+            sorted.extend((0..).zip(&*samples).map(|(place, sample)| key(slot(sample), place)));
+            sorted.sort_unstable();
+            let (moved, mut last) = (output * width - criterion.classes.first[output as usize], None);
+            for &key in &sorted {
+                number_class((key >> u32::BITS) as u32, moved, &mut last, shares);
+                classes[key as u32 as usize] = (shares.len() - 1) as u16;
+            }
+            ends.push(shares.len());
+        }
+        counts.resize(shares.len(), 0);
         total <= MAX_WEIGHT
     }
 
     fn enter(&mut self, _criterion: &ClassCriterion<'_, W, M>, places: &[u8], _samples: &[u32]) {
-        self.counts[..self.slots.len()].fill(0);
+        let Self { weights, first, others, counts, .. } = self;
+        counts.fill(0);
         self.weight = 0;
         for &place in places {
             let place = usize::from(place);
-            self.counts[usize::from(self.classes[place])] += self.weights[place];
-            self.weight += self.weights[place];
+            counts[usize::from(first[place])] += weights[place];
+            self.weight += weights[place];
+        }
+        for classes in others {
+            for &place in places {
+                let place = usize::from(place);
+                counts[usize::from(classes[place])] += weights[place];
+            }
         }
     }
 
@@ -173,17 +268,18 @@ impl<W: SampleWeights, M: Measure> SmallRows<ClassCriterion<'_, W, M>> for Small
     }
 
     fn is_pure(&self, _criterion: &ClassCriterion<'_, W, M>) -> bool {
-        self.counts().contains(&self.weight)
+        let is_pure = |classes: Range<usize>| self.counts[classes].contains(&self.weight);
+        is_pure(0..self.ends[0]) && self.ends.windows(2).all(|ends| is_pure(ends[0]..ends[1]))
     }
 
     fn impurity(&self, criterion: &ClassCriterion<'_, W, M>) -> f64 {
-        criterion.impurity_of(self.counts().iter().map(|&count| count as u64), self.weight as u64)
+        criterion.impurity_of(self.counts.iter().map(|&count| count as u64), self.weight as u64)
     }
 
     fn write_value(&self, _criterion: &ClassCriterion<'_, W, M>, _samples: &[u32], value: &mut [f64]) {
         value.fill(0.0);
-        for (&slot, &count) in self.slots.iter().zip(self.counts()) {
-            value[slot as usize] = f64::from(count) / f64::from(self.weight);
+        for (&share, &count) in self.shares.iter().zip(&self.counts) {
+            value[share as usize] = f64::from(count) / f64::from(self.weight);
         }
     }
 
@@ -193,28 +289,35 @@ impl<W: SampleWeights, M: Measure> SmallRows<ClassCriterion<'_, W, M>> for Small
 
     fn write_row_value(&self, _criterion: &ClassCriterion<'_, W, M>, place: u8, _sample: u32, value: &mut [f64]) {
         value.fill(0.0);
-        value[self.slots[usize::from(self.classes[usize::from(place)])] as usize] = 1.0;
+        let place = usize::from(place);
+        value[self.shares[usize::from(self.first[place])] as usize] = 1.0;
+        for classes in &self.others {
+            value[self.shares[usize::from(classes[place])] as usize] = 1.0;
+        }
     }
 
     fn begin(&mut self, _criterion: &ClassCriterion<'_, W, M>, places: &[u8], _samples: &[u32], least_weight: f64) {
+        let Self { weights, first, others, counts, grouped, groups, orders, .. } = self;
         self.least = least_weight.ceil() as i32;
-        self.groups.clear();
-        let mut last = None;
-        for (end, (&place, weight)) in (1..).zip(places.iter().zip(&mut self.grouped)) {
-            let class = self.classes[usize::from(place)];
-            *weight = self.weights[usize::from(place)];
-            if last != Some(class) {
-                last = Some(class);
-                self.groups.push((end, self.counts[usize::from(class)]));
-            } else if let Some((group_end, _)) = self.groups.last_mut() {
-                *group_end = end;
-            }
+        groups.clear();
+        orders.clear();
+        let n = places.len();
+        self.most_groups = group(first, places, weights, counts, 0, &mut grouped[..n], groups);
+        for (classes, start) in others.iter().zip((n..).step_by(n)) {
+            // The class above the row, in one integer.
+            let key = |(row, &place): (u32, &u8)| u32::from(classes[usize::from(place)]) << 8 | row;
+            let mut sorted: SmallVec<[u32; 64]> = (0..).zip(places).map(key).collect();
+            sorted.sort_unstable();
+            orders.extend(sorted.iter().map(|&key| key as u8));
+            let places: SmallVec<[u8; 64]> = sorted.iter().map(|&key| places[usize::from(key as u8)]).collect();
+            let n_groups = group(classes, &places, weights, counts, start, &mut grouped[start..start + n], groups);
+            self.most_groups = self.most_groups.max(n_groups);
         }
     }
 
     /// Two classes cannot be parted better than completely.
     fn most_score(&self) -> f64 {
-        if self.groups.len() == 2 { self.weight.into() } else { f64::INFINITY }
+        if self.most_groups == 2 { f64::from(self.weight) * self.ends.len() as f64 } else { f64::INFINITY }
     }
 
     fn score_cuts(
@@ -225,8 +328,10 @@ impl<W: SampleWeights, M: Measure> SmallRows<ClassCriterion<'_, W, M>> for Small
         lasts: &[[u32; LANES]],
         scores: &mut [[f64; LANES]],
     ) -> f64 {
-        let Self { grouped, groups, weight, least, cuts, .. } = self;
-        let whole = [*weight, *least];
+        let Self { grouped, groups, orders, weight, least, per_output, cuts, .. } = self;
+        let whole = [*weight, *least, *per_output];
+        let mut listed = SmallVec::new();
+        let ranks = list(orders, ranks, &mut listed);
         score_cuts::<BY_RANK>(level, ranks, grouped, groups, lasts, whole, cuts, scores)
     }
 
@@ -242,8 +347,8 @@ impl<W: SampleWeights, M: Measure> SmallRows<ClassCriterion<'_, W, M>> for Small
         SmallRows::<ClassCriterion<'_, W, M>>::score_cuts(self, criterion, level, ranks, lasts, scores)
     }
 
-    /// Scores are at most the weight of the node, and as quotients whose denominators are below 2^18, they
-    /// differ by at least 2^-36: relatively by 2^-46.
+    /// Scores are at most the weight of the node times the outputs, and as quotients whose denominators are
+    /// below 2^18, they differ by at least 2^-36: relatively by 2^-49.
     fn are_scores_exact(&self) -> bool {
         true
     }
@@ -256,8 +361,8 @@ impl<W: SampleWeights, M: Measure> SmallRows<ClassCriterion<'_, W, M>> for Small
         lefts: &[u32; LANES],
         scores: &mut [f64; LANES],
     ) -> f64 {
-        let Self { grouped, groups, weight, least, cuts, .. } = self;
-        let whole = [*weight, *least];
+        let Self { grouped, groups, weight, least, per_output, cuts, .. } = self;
+        let whole = [*weight, *least, *per_output];
         let (all_lefts, all_scores) = (std::slice::from_ref(lefts), std::slice::from_mut(&mut *scores));
         score_cuts::<BY_UNIT>(level, units, grouped, groups, all_lefts, whole, cuts, all_scores)
     }
@@ -355,9 +460,21 @@ impl<W: SampleWeights, M: Measure> SmallRows<ClassCriterion<'_, W, M>> for Small
     }
 }
 
+/// The fractional bits of [`weight_of_rows`]'s factor.
+const OUTPUT_BITS: u32 = 16;
+const _: () = assert!(MAX_WEIGHT * MOST_OUTPUTS as u64 >> OUTPUT_BITS == 0);
+
+/// The weight of rows, from the sum over all outputs: each row is listed once for each of them. The factor
+/// `per_output` is one over the number of outputs, rounded up: by too little to matter.
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
+fn weight_of_rows(sum: i32, per_output: i32) -> i32 {
+    (sum * per_output) >> OUTPUT_BITS
+}
+
 /// The numerator of the score of a cut, from the weights of the node and of the left, and the sums
 /// of squared class weights of either side. It is at most the product of the weights of the node
-/// and of both sides, so below 2^28.
+/// and of both sides and the number of outputs, see [`MOST_OUTPUTS`].
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
 fn numerator(node: i32, left: i32, inside: i32, outside: i32) -> i32 {
@@ -370,12 +487,12 @@ vectorized! {
         weights: &[i32],
         groups: &[(u16, i32)],
         lasts: &[[u32; LANES]],
-        whole: [i32; 2],
+        whole: [i32; 3],
         cuts: &mut [Sums],
         scores: &mut [[f64; LANES]],
     ) -> f64 {
         // The weight of the node, and the least of a child.
-        let [node_weight, least] = whole;
+        let [node_weight, least, per_output] = whole;
         let mut highest = [f64::NEG_INFINITY; LANES];
         for ((lasts, cut), scores) in lasts.iter().zip(cuts).zip(scores) {
             let (mut left, mut inside, mut outside) = ([0; LANES], [0; LANES], [0; LANES]);
@@ -398,6 +515,8 @@ vectorized! {
                     outside[lane] += (count - sum[lane]) * (count - sum[lane]);
                 }
             }
+            // Not lane by lane in the loop below: the compiler would take the lanes apart, in the loop over rows, too.
+            let left = left.map(|sum| weight_of_rows(sum, per_output));
             cut.left = left;
             for lane in 0..LANES {
                 let numerator = numerator(node_weight, left[lane], inside[lane], outside[lane]);

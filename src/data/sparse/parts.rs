@@ -39,7 +39,7 @@ impl RankArray {
             4 => bytes.numbers().filter(|ranks| ranks.len() == nnz).map(Self::U32),
             _ => return Err(damaged("columns", "ranks have an impossible width")),
         };
-        ranks.ok_or_else(|| damaged(name, "its length is not that of the entries"))
+        ranks.ok_or_else(|| damaged(name, "its length is not the number of entries"))
     }
 }
 
@@ -134,7 +134,7 @@ impl SparseColumns {
         let by_row = runtime.map(blocks, sum_of_rows)?;
         let add = |sums: Vec<u64>| sums.into_iter().fold(0, u64::wrapping_add);
         if add(by_column) != add(by_row) {
-            return Err(damaged("features", "the entries of the rows are not those of the columns"));
+            return Err(damaged("features", "the entries of rows and columns differ"));
         }
         let zero_ranks = parts.columns.iter().map(|column| column.rank).collect();
         Ok(Self::assemble(indptr.into(), (samples, ranks), zero_ranks, row_indptr.into(), (features, row_ranks)))

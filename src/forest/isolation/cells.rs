@@ -7,6 +7,7 @@
 use crate::data::query::Query;
 use crate::data::row_group::RowEntries;
 use crate::error::{Error, Result};
+use crate::memory;
 use crate::rng::Permutation;
 use crate::simd::Level;
 
@@ -110,10 +111,11 @@ const NONE: u32 = u32::MAX;
 const BLOCK: usize = 64;
 
 impl<'a> Linked<'a> {
-    pub fn new(matrix: &'a dyn RowEntries, n_features: usize) -> Self {
-        Self {
+    /// Fails if there is no memory for the number of features.
+    pub fn new(matrix: &'a dyn RowEntries, n_features: usize) -> Result<Self> {
+        Ok(Self {
             matrix,
-            heads: vec![NONE; n_features],
+            heads: memory::filled("the entries of a bag", NONE, n_features)?,
             starts: Vec::new(),
             features: Vec::new(),
             values: Vec::new(),
@@ -122,7 +124,7 @@ impl<'a> Linked<'a> {
             n_nodes: 0,
             cells: Vec::new(),
             positions: vec![0; BLOCK],
-        }
+        })
     }
 
     /// Visits the entries of a feature: the place in the bag of each one's row, and its value.

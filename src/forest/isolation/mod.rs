@@ -111,12 +111,12 @@ pub fn grow_isolation_forest_of_numbers(
         return grow_of_cells(|| Linked::new(entries, n_features), n_features, bags, params, runtime);
     }
     let query = matrix.query(runtime)?;
-    grow_of_cells(|| InPlace::new(&*query), n_features, bags, params, runtime)
+    grow_of_cells(|| Ok(InPlace::new(&*query)), n_features, bags, params, runtime)
 }
 
 /// Grows the trees of bags whose cells each thread reads by an object of its own.
 fn grow_of_cells<C: Cells + Send>(
-    make_cells: impl Fn() -> C + Sync,
+    make_cells: impl Fn() -> Result<C> + Sync,
     n_features: usize,
     bags: &[&[u32]],
     params: &IsolationParams,
@@ -127,7 +127,8 @@ fn grow_of_cells<C: Cells + Send>(
     let lock = || spare.lock().unwrap_or_else(PoisonError::into_inner);
     let member = |at: usize| {
         let taken = lock().pop();
-        let mut grower = taken.unwrap_or_else(|| Grower::new(make_cells(), n_features, Arc::clone(&lengths)));
+        let make = || Ok(Grower::new(make_cells()?, n_features, Arc::clone(&lengths)));
+        let mut grower = taken.map_or_else(make, Ok)?;
         let number = params.first_tree + at as u64;
         let tree = grower.grow(bags[at], number, params, runtime)?;
         lock().push(grower);

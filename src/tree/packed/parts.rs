@@ -334,7 +334,7 @@ impl<'a> Columns<'a> {
             (place, depth) = (Some((id, 0)), depth + 1);
         }
         if splits.len() != n_splits || place.is_some() {
-            return illegal(format!("the nodes are not those of a tree of {n_splits} splits"));
+            return illegal(format!("the nodes make no tree of {n_splits} splits"));
         }
         if !stored.are_read() || flags.has_sets && sets.len() + n_thresholds != n_splits {
             return illegal(format!("more than {} category sets", sets.len()));

@@ -74,8 +74,6 @@ pub struct SmallScratch<R> {
     /// The node that was entered last.
     node: SmallNodeRows,
     features: Vec<u32>,
-    /// Whether drawn features with one value in all rows are left out before their columns are read.
-    leaves_out_constants: bool,
     /// The ranks of the node's rows in the column that is searched, and in the column of the best candidate
     /// so far. A column of categories has places in an order or units in the place of ranks.
     ranks: [ByRow<u32>; 2],
@@ -231,7 +229,6 @@ impl<R> SmallScratch<R> {
             lists: [RowList::new(), RowList::new()],
             node: SmallNodeRows::root(0),
             features: Vec::new(),
-            leaves_out_constants: !columns.constants().is_empty(),
             ranks: [[0; MAX_ROWS]; 2],
             current: 0,
             lasts: [[0; LANES]; MAX_ROWS / LANES],
@@ -321,7 +318,7 @@ impl<R> SmallScratch<R> {
             let end = if start == 0 { n_drawn } else { n_features.min(start + BATCH) };
             features.resize((end - start) as usize, 0);
             order.draw(search.level, start, &mut features);
-            if self.leaves_out_constants {
+            if !columns.constants().is_empty() {
                 features.retain(|&feature| !columns.column(feature).is_constant());
             }
             if start == 0 && search.data.n_samples() >= ask_ahead_from() {
@@ -377,7 +374,7 @@ impl<R> SmallScratch<R> {
         let order = key.feature_order(search.data.n_features());
         order.find(search.level, |feature| {
             let column = columns.column(feature);
-            if self.leaves_out_constants && column.is_constant() {
+            if column.is_constant() {
                 return None;
             }
             let ranks = [column.rank(*first), column.rank(*second)];
