@@ -462,7 +462,7 @@ impl<W: SampleWeights, M: Measure> SmallRows<ClassCriterion<'_, W, M>> for Small
 
 /// The fractional bits of [`weight_of_rows`]'s factor.
 const OUTPUT_BITS: u32 = 16;
-const _: () = assert!(MAX_WEIGHT * MOST_OUTPUTS as u64 >> OUTPUT_BITS == 0);
+const _: () = assert!(MAX_WEIGHT * (MOST_OUTPUTS as u64) < 1 << OUTPUT_BITS);
 
 /// The weight of rows, from the sum over all outputs: each row is listed once for each of them. The factor
 /// `per_output` is one over the number of outputs, rounded up: by too little to matter.
