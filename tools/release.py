@@ -1,6 +1,6 @@
 """Prepares a release: writes its version wherever the repository has it, and dates the changelog.
 
-    python tools/release.py 0.2.0
+    python tools/release.py 0.3.0
 
 What it writes is one commit; CONTRIBUTING.md says what comes before and after. Called again for the
 same version it writes the day anew. It fails, and writes nothing, if a file does not look as it
