@@ -303,6 +303,18 @@ mod tests {
     }
 
     #[test]
+    fn several_outputs_leave_room_for_their_sums() {
+        for (n_outputs, n_bits) in [(1, 52), (2, 51), (3, 50), (4, 50), (5, 49), (8, 49), (9, 48)] {
+            let fractions = [0.5, 0.1f64.sqrt()];
+            let (weights, _) = encode_weights(Some(&fractions), 2, n_outputs, &Runtime::unstoppable()).unwrap();
+            let total = weights.get(0) + weights.get(1);
+            assert!(total < 1 << n_bits && total >= 1 << (n_bits - 2), "{n_outputs}: {total}");
+            let error = reweighted(&weights, &[8, 8], 2, n_outputs).unwrap_err();
+            assert!(matches!(error, Error::TooLarge { limit, .. } if limit < 1 << n_bits), "{error}");
+        }
+    }
+
+    #[test]
     fn rows_of_weight_0_do_not_show() {
         let runtime = Runtime::unstoppable();
         for weights in [vec![0.1, 0.2, 0.3, 0.7], vec![0.5, 0.3], vec![1.0, 3.0], vec![1.7, 1e-9, 1e9], vec![0.1]] {

@@ -12,7 +12,7 @@ use spinney::data::{Dataset, Format, Target};
 use spinney::error::Error;
 use spinney::forest::{Forest, Member, RowSampler, grow_forest};
 use spinney::grow;
-use spinney::params::{Bootstrap, CriterionKind, ForestParams, GivenRows, MaxFeatures, TreeParams};
+use spinney::params::{Bootstrap, CriterionKind, ForestParams, GivenRows, MaxFeatures, Strata, TreeParams};
 use spinney::runtime::Runtime;
 use spinney::tree::Tree;
 use spinney::tree::packed::PackedTree;
@@ -181,6 +181,37 @@ fn every_tree_can_be_grown_alone() {
             let extended = first.extended(&grow_with(&data, &target, &more, None, 1)).unwrap();
             assert!(extended == forest);
             assert!(Arc::ptr_eq(&extended.members()[1].tree, &first.members()[1].tree));
+        }
+    }
+}
+
+/// Then rows are drawn again from all that were drawn, each as often as it was.
+#[test]
+fn rows_of_strata_are_drawn_apart() {
+    let n = 90;
+    for replace in [true, false] {
+        let sampler = |n_draws_again| {
+            let of_row = (0..n as u32).map(|row| row % 3).collect();
+            let n_draws = [Some(5), Some(20), None].into();
+            let strata = Strata { of_row, n_draws, replace, n_draws_again };
+            RowSampler::new(&Weights::Unit, n, &Bootstrap::Strata(Arc::new(strata)), None).unwrap()
+        };
+        let (once, again) = (sampler(None), sampler(Some(40)));
+        let mut n_again = [0; 3];
+        for seed in 0..200 {
+            let [once, again] = [&once, &again].map(|sampler| sampler.counts(seed, &runtime(1)).unwrap().unwrap());
+            let drawn = |stratum: usize| once.iter().skip(stratum).step_by(3).sum::<u32>();
+            assert_eq!([0, 1, 2].map(drawn), [5, 20, 30]);
+            assert!(replace || once.iter().all(|&count| count <= 1));
+            assert_eq!(again.iter().sum::<u32>(), 40);
+            assert!(once.iter().zip(&again).all(|(&once, &again)| once > 0 || again == 0));
+            (0..n).for_each(|row| n_again[row % 3] += again[row]);
+        }
+        for (n_again, n_once) in n_again.into_iter().zip([5.0f64, 20.0, 30.0]) {
+            let (expected, share) = (200.0 * 40.0 * n_once / 55.0, n_once / 55.0);
+            // Six standard deviations.
+            let limit = 6.0 * (expected * (1.0 - share)).sqrt();
+            assert!((f64::from(n_again) - expected).abs() <= limit, "{n_again} {expected}");
         }
     }
 }
