@@ -515,7 +515,8 @@ vectorized! {
                     outside[lane] += (count - sum[lane]) * (count - sum[lane]);
                 }
             }
-            // Not lane by lane in the loop below: the compiler would take the lanes apart, in the loop over rows, too.
+            // Not lane by lane in the loop below: the compiler would take the lanes apart, in the loop over
+            // rows, too (`benches/notes/criteria.md`).
             let left = left.map(|sum| weight_of_rows(sum, per_output));
             cut.left = left;
             for lane in 0..LANES {
