@@ -1,17 +1,28 @@
 //! Categories as bits, so that a cluster tests the set of a split in the step that compares the cuts of the
-//! others: a row goes right if its cell and the split have a bit in common.
+//! others.
 //!
-//! The cell of a feature of at most [`FEW`] categories has one bit: that of the row's category. A split has
-//! the bits of the categories that go right. A feature of more categories has its cells anew for each tree: a
-//! bit for each of 32 of the tree's splits on it, set if the row's category goes right there, from a table by
-//! category. If a tree has too many splits for that, or too few for so many categories, splits on such
-//! features are clusters of their own, whose sets are looked up.
+//! A feature of at most 254 categories has a bit for each in one to eight cells of a row, and a row has the
+//! bit of its category. A split has the bits of the categories that go right: the row goes right if they have
+//! a bit in common. Each cell is a test of its own. A split without bits for a cell does not test it, and the
+//! sides of a split change places where that leaves fewer tests.
+//!
+//! The cell of a feature of more categories has the number of the row's category. A split that sends a few
+//! categories to one side compares that number with each. Any other split on such a feature is a cluster of
+//! its own, whose set is looked up.
 
 use super::sets::{CategorySets, SetView};
+use super::walk::SplitView;
+use crate::tuning::tuned;
 
-/// The most categories whose bits, with one for values that are none of them and one for missing values, fit
-/// in a cell.
-pub(super) const FEW: u32 = 30;
+tuned! {
+    /// The most cells for the bits of the categories of a feature (bench `sweep`).
+    fn most_cells() -> u32 = 8;
+    /// The most categories that a split compares one by one, at most the tests of a cluster (bench `sweep`).
+    fn most_compared() -> usize = 8;
+}
+
+/// The most cells of a row if features are categorical: the next number says that a set is looked up.
+pub(super) const MAX_CELLS: usize = 127;
 
 /// Where a value stands among the entries for `n_categories` categories, values that are none, and missing
 /// ones.
@@ -21,10 +32,50 @@ pub(super) fn entry(value: f64, n_categories: u32) -> u32 {
     if f64::from(code) == value { code.min(n_categories) } else { n_categories + u32::from(value.is_nan()) }
 }
 
-/// The bit of a value of a feature of few categories.
-#[inline]
-pub(super) fn bit(value: f64, n_categories: u32) -> f32 {
-    f32::from_bits(1 << entry(value, n_categories))
+/// How the values of a feature are in the cells of a row.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Coding {
+    /// The feature is numeric: its cell has the value.
+    Value,
+    /// It has a bit for each entry, the first 32 in its cell, the others in `n_more` cells from `more` on.
+    Bits { n_categories: u32, more: usize, n_more: usize },
+    /// Its cell has the number of the entry. Here and below, `place` is the place of the feature among such
+    /// features.
+    Entry { n_categories: u32, place: usize },
+}
+
+/// The coding of each feature.
+#[derive(Debug)]
+pub(super) struct Codings {
+    of: Vec<Coding>,
+    n_cells: usize,
+}
+
+impl Codings {
+    /// The codings of features with these numbers of categories, none if all are numeric.
+    pub fn new(n_features: usize, n_categories: &[u32]) -> Self {
+        let (mut of, mut n_cells, mut places) = (vec![Coding::Value; n_features], n_features, 0..);
+        for (coding, &n_categories) in of.iter_mut().zip(n_categories).filter(|&(_, &n)| n > 0) {
+            let n_bit_cells = n_categories.saturating_add(2).div_ceil(u32::BITS);
+            let n_more = n_bit_cells as usize - 1;
+            *coding = if n_bit_cells <= most_cells() && n_cells + n_more <= MAX_CELLS {
+                n_cells += n_more;
+                Coding::Bits { n_categories, more: n_cells - n_more, n_more }
+            } else {
+                Coding::Entry { n_categories, place: places.next().unwrap_or(0) }
+            };
+        }
+        Self { of, n_cells }
+    }
+
+    pub fn of(&self) -> &[Coding] {
+        &self.of
+    }
+
+    /// The cells of a row.
+    pub fn n_cells(&self) -> usize {
+        self.n_cells
+    }
 }
 
 /// The split of a categorical feature: its set, and where missing values go.
@@ -34,58 +85,42 @@ pub struct SetSplit<'a> {
     pub missing_go_left: bool,
 }
 
-impl SetSplit<'_> {
+impl<'a> SetSplit<'a> {
+    /// The set of a split, if it has one.
+    pub(super) fn of(split: &SplitView<'a>) -> Option<Self> {
+        split.set.map(|set| Self { set, missing_go_left: split.missing_go_left })
+    }
+
     /// For each entry whether it goes right.
-    fn right(self, n_categories: u32) -> impl Iterator<Item = bool> {
+    fn right(self, n_categories: u32) -> impl Iterator<Item = bool> + 'a {
         let codes = (0..n_categories).map(move |code| !self.set.goes_left(code.into()));
         codes.chain([!self.set.others_left(), !self.missing_go_left])
     }
 
-    /// The bits of the values of few categories that go right.
-    pub(super) fn bits(self, n_categories: u32) -> u32 {
-        self.right(n_categories).enumerate().map(|(entry, right)| u32::from(right) << entry).sum()
-    }
-}
-
-/// How the splits of a tree on each feature are tested.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Test {
-    /// The feature is numeric.
-    Cut,
-    /// It has few categories.
-    Bit,
-    /// It has many. Here and below, it is known by its place among such features.
-    Answers(usize),
-    /// It has many, and too many splits.
-    Alone(usize),
-}
-
-/// A table of answers has at most so many entries for each split.
-const ENTRIES_PER_SPLIT: usize = 64;
-
-/// The test of each feature, given its number of categories and of splits. All answers take at most `most`
-/// cells.
-pub(super) fn tests(n_categories: &[u32], n_splits: &[usize], most: usize) -> Vec<Test> {
-    let mut tests = vec![Test::Cut; n_splits.len()];
-    let mut many = Vec::new();
-    for (feature, &n) in n_categories.iter().enumerate().filter(|&(_, &n)| n > 0) {
-        if n <= FEW {
-            tests[feature] = Test::Bit;
-        } else {
-            tests[feature] = Test::Alone(many.len());
-            many.push((many.len(), feature));
+    /// The bits of the entries of one side, for each cell with any: the number of the cell, and the bits. The
+    /// side is the one with bits in fewer cells; also returns whether it is the left one.
+    pub(super) fn bits(self, n_categories: u32) -> (Vec<(usize, u32)>, bool) {
+        let mut sides = [Vec::new(), Vec::new()];
+        for (entry, is_right) in (0..).zip(self.right(n_categories)) {
+            let (cell, bit) = ((entry / u32::BITS) as usize, 1 << (entry % u32::BITS));
+            let side: &mut Vec<(usize, u32)> = &mut sides[usize::from(is_right)];
+            match side.last_mut() {
+                Some((last, bits)) if *last == cell => *bits |= bit,
+                _ => side.push((cell, bit)),
+            }
         }
+        let [left, right] = sides;
+        if left.len() < right.len() { (left, true) } else { (right, false) }
     }
-    many.retain(|&(_, feature)| n_categories[feature] as usize <= ENTRIES_PER_SPLIT * n_splits[feature]);
-    many.sort_by_key(|&(_, feature)| n_splits[feature]);
-    let mut n_cells = 0;
-    for (place, feature) in many {
-        n_cells += n_splits[feature].div_ceil(u32::BITS as usize);
-        if n_cells <= most {
-            tests[feature] = Test::Answers(place);
-        }
+
+    /// The entries that go to the side to which the set does not send all others, and whether that is the
+    /// left one; `None` if they are more than are compared one by one.
+    pub(super) fn compared(self, n_categories: u32) -> Option<(Vec<u32>, bool)> {
+        let is_left = !self.set.others_left();
+        let missing = (self.missing_go_left == is_left).then_some(n_categories + 1);
+        let entries: Vec<u32> = self.set.listed().chain(missing).take(most_compared() + 1).collect();
+        (entries.len() <= most_compared()).then_some((entries, is_left))
     }
-    tests
 }
 
 /// The sets of splits that are clusters of their own.
@@ -111,8 +146,9 @@ impl Alone {
         self.sets.push(split.set)
     }
 
-    /// Whether the value with the entry that `entry` has for a feature goes right.
-    #[inline]
+    /// Whether the value with the entry that `entry` has for a feature goes right. A call, so that the steps
+    /// that do not come here stay short.
+    #[inline(never)]
     pub fn goes_right(&self, number: usize, entry: impl Fn(usize) -> u32) -> bool {
         let split = &self.splits[number];
         let entry = entry(split.place);
@@ -121,46 +157,5 @@ impl Alone {
 
     pub fn n_bytes(&self) -> usize {
         size_of_val(&self.splits[..]) + size_of_val(self.sets.words()) + self.splits.len() * size_of::<usize>()
-    }
-}
-
-/// Where up to 32 splits of a tree on a feature of many categories send its values.
-#[derive(Debug)]
-pub(super) struct Answers {
-    pub place: usize,
-    n_splits: u32,
-    /// By entry, a bit for each split.
-    right: Box<[u32]>,
-}
-
-impl Answers {
-    fn new(place: usize, n_categories: u32) -> Self {
-        Self { place, n_splits: 0, right: vec![0; n_categories as usize + 2].into() }
-    }
-
-    /// The cell of a row, by the entry of its value.
-    #[inline]
-    pub fn cell(&self, entry: u32) -> f32 {
-        f32::from_bits(self.right[entry as usize])
-    }
-
-    pub fn n_bytes(&self) -> usize {
-        size_of::<Self>() + size_of_val(&self.right[..])
-    }
-
-    /// Adds a split to the last of `answers` about its feature, or to new ones; returns their place and the
-    /// bit.
-    pub fn add(answers: &mut Vec<Self>, place: usize, split: SetSplit<'_>, n_categories: u32) -> (usize, u32) {
-        let at = answers.iter().rposition(|of| of.place == place && of.n_splits < u32::BITS);
-        let at = at.unwrap_or_else(|| {
-            answers.push(Self::new(place, n_categories));
-            answers.len() - 1
-        });
-        let bit = 1 << answers[at].n_splits;
-        answers[at].n_splits += 1;
-        for (bits, right) in answers[at].right.iter_mut().zip(split.right(n_categories)) {
-            *bits |= if right { bit } else { 0 };
-        }
-        (at, bit)
     }
 }

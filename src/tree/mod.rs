@@ -11,6 +11,7 @@
 
 pub(crate) mod builder;
 mod category_bits;
+mod cluster_tests;
 mod clustering;
 mod clusters;
 mod flagged;

@@ -1,6 +1,6 @@
 //! Rows in single precision, each on cache lines of its own.
 
-use super::category_bits::{Answers, FEW, bit, entry};
+use super::category_bits::{Coding, Codings, entry};
 use crate::data::rows::CellRows;
 use crate::error::Result;
 use crate::memory;
@@ -41,11 +41,10 @@ impl Pages {
         Self::pages_of(n_cells) * size_of::<Page>()
     }
 
-    /// Copies the rows whose values begin at `starts`, rounded up. Features of few categories become bits
-    /// (`category_bits`). A row has room for `n_cells` cells.
-    pub fn copy(&mut self, cells: &CellRows<'_>, starts: &[usize], n_cells: usize, n_categories: &[u32]) -> Result<()> {
+    /// Copies the rows whose values begin at `starts`, rounded up, or in the codings of categories.
+    pub fn copy(&mut self, cells: &CellRows<'_>, starts: &[usize], codings: &Codings) -> Result<()> {
         let width = cells.width();
-        self.per_row = Self::pages_of(n_cells);
+        self.per_row = Self::pages_of(codings.n_cells());
         self.n_rows = starts.len();
         let n_pages = self.per_row * starts.len();
         if self.cells.len() < n_pages {
@@ -67,26 +66,28 @@ impl Pages {
             note_lows(level, &mut self.lows[..n_pages], self.per_row, all.cells, starts, width);
         }
         self.entries.clear();
-        for (feature, &n_categories) in (0..).zip(n_categories).filter(|&(_, &n)| n > 0) {
-            let values = starts.iter().map(|&start| cells.value(start, feature));
-            if n_categories <= FEW {
-                values.enumerate().for_each(|(row, value)| self.set(row, feature as usize, bit(value, n_categories)));
-            } else {
-                self.entries.push(values.map(|value| entry(value, n_categories)).collect());
+        for (feature, &coding) in codings.of().iter().enumerate() {
+            let entries =
+                |n_categories| starts.iter().map(move |&start| entry(cells.value(start, feature as u32), n_categories));
+            match coding {
+                Coding::Value => {}
+                Coding::Bits { n_categories, more, n_more } => {
+                    let bits = |at: usize, entry: u32| {
+                        if entry / u32::BITS == at as u32 { 1u32 << (entry % u32::BITS) } else { 0 }
+                    };
+                    for (row, entry) in entries(n_categories).enumerate() {
+                        self.set(row, feature, bits(0, entry));
+                        (0..n_more).for_each(|at| self.set(row, more + at, bits(at + 1, entry)));
+                    }
+                }
+                Coding::Entry { n_categories, .. } => {
+                    let entries: Vec<u32> = entries(n_categories).collect();
+                    entries.iter().enumerate().for_each(|(row, &entry)| self.set(row, feature, entry));
+                    self.entries.push(entries);
+                }
             }
         }
         Ok(())
-    }
-
-    /// Sets the cells from number `first` on to the answers of a tree.
-    pub fn answer(&mut self, first: usize, answers: &[Answers]) {
-        let entries = std::mem::take(&mut self.entries);
-        for (cell, answers) in (first..).zip(answers) {
-            for (row, &entry) in entries[answers.place].iter().enumerate() {
-                self.set(row, cell, answers.cell(entry));
-            }
-        }
-        self.entries = entries;
     }
 
     /// The entry of a row for a feature of many categories, by its place among these.
@@ -96,8 +97,8 @@ impl Pages {
     }
 
     #[inline]
-    fn set(&mut self, row: usize, cell: usize, value: f32) {
-        self.cells[row * self.per_row + cell / PAGE].0[cell % PAGE] = value;
+    fn set(&mut self, row: usize, cell: usize, bits: u32) {
+        self.cells[row * self.per_row + cell / PAGE].0[cell % PAGE] = f32::from_bits(bits);
     }
 
     /// The number of pages of a row.

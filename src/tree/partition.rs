@@ -77,7 +77,7 @@ mod avx512 {
     #[allow(clippy::wildcard_imports, reason = "names of instructions")]
     use std::arch::x86_64::*;
 
-    use super::super::clusters::{BITS, Cluster, Clusters, Exits, LANES};
+    use super::super::clusters::{Cluster, Clusters, Exits, LANES, SET};
     use super::super::flagged::Flagged;
     use super::super::pages::{PAGE, Page, Pages};
     use super::super::position::AT_LEAF;
@@ -160,9 +160,12 @@ mod avx512 {
         /// Lanes whose feature is in an odd pair of pages, and in the second half of eight pages.
         odd: __mmask16,
         far: __mmask16,
+        /// Lanes of numbers, and those of them where missing values go right.
+        numbers: __mmask16,
         missing_right: __mmask16,
-        /// Lanes whose cuts are bits.
+        /// Lanes of sets: those whose bits are tested, and those whose integers are compared.
         bits: __mmask16,
+        compared: __mmask16,
         cuts: __m512,
         /// In 32 bits each, as the compiler knows no short way from a mask to lanes of 16.
         left_of: __m512i,
@@ -174,21 +177,27 @@ mod avx512 {
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi2,bmi1,popcnt")]
     fn load<const PAGES: usize, const CATEGORIES: bool, E>(cluster: &Cluster<'_, E>) -> Loaded {
         // SAFETY: each of these has 16 items.
-        let (features, cuts, left_of) = unsafe {
+        let (cells, cuts, left_of) = unsafe {
             (
-                _mm_loadu_si128(cluster.features.as_ptr().cast()),
+                _mm_loadu_si128(cluster.cells.as_ptr().cast()),
                 _mm512_loadu_ps(cluster.cuts.as_ptr()),
                 _mm256_loadu_si256(cluster.left_of.as_ptr().cast()),
             )
         };
-        let (lanes, left_of) = (_mm512_cvtepu8_epi32(features), _mm512_cvtepu16_epi32(left_of));
+        // Without the lane behind the last test of the largest cluster, whose bit in the masks is taken.
+        let sets = if CATEGORIES { _mm256_movepi16_mask(left_of) } else { 0 };
+        let numbers = if CATEGORIES { !(sets | SET) } else { !0 };
+        let flagged = _mm_movepi8_mask(cells);
+        let (lanes, left_of) = (_mm512_cvtepu8_epi32(cells), _mm512_cvtepu16_epi32(left_of));
         let has_bit = |bit: i32| _mm512_test_epi32_mask(lanes, _mm512_set1_epi32(bit));
         Loaded {
             lanes,
             odd: if PAGES > 2 { has_bit(2 * PAGE as i32) } else { 0 },
             far: if PAGES > 4 { has_bit(4 * PAGE as i32) } else { 0 },
-            missing_right: _mm_movepi8_mask(features),
-            bits: if CATEGORIES { _mm512_test_epi32_mask(left_of, _mm512_set1_epi32(BITS.into())) } else { 0 },
+            numbers,
+            missing_right: flagged & numbers,
+            bits: sets & !flagged & !SET,
+            compared: sets & flagged & !SET,
             cuts,
             left_of,
             alone: if CATEGORIES { cluster.alone() } else { None },
@@ -253,13 +262,13 @@ mod avx512 {
             }
             // SAFETY: the caller promises the pages.
             let values = unsafe { gather::<PAGES>(cluster, self.pages.add(row * PAGES)) };
-            let mut right = _mm512_cmp_ps_mask::<_CMP_GE_OQ>(values, cluster.cuts);
+            let mut right = _mm512_mask_cmp_ps_mask::<_CMP_GE_OQ>(cluster.numbers, values, cluster.cuts);
             let mut is_doubtful = false;
             if MISSING {
-                right |= _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(values, values) & cluster.missing_right;
+                right |= _mm512_mask_cmp_ps_mask::<_CMP_UNORD_Q>(cluster.missing_right, values, values);
             }
             if ROUNDED {
-                let equal = _mm512_cmp_ps_mask::<_CMP_EQ_OQ>(values, cluster.cuts) & !cluster.bits;
+                let equal = _mm512_mask_cmp_ps_mask::<_CMP_EQ_OQ>(cluster.numbers, values, cluster.cuts);
                 if equal != 0 && !self.lows.is_null() {
                     // SAFETY: the caller promises these pages as well. `lows` has 16 items.
                     let (of_row, of_cuts) = unsafe {
@@ -271,10 +280,9 @@ mod avx512 {
                 }
             }
             if CATEGORIES {
-                let has_bit = _mm512_test_epi32_mask(_mm512_castps_si512(values), _mm512_castps_si512(cluster.cuts));
-                // Without the lane behind the last split of the largest cluster, whose bit in the masks is
-                // taken.
-                right = (right & !cluster.bits | has_bit & cluster.bits) & !BITS;
+                let (values, cuts) = (_mm512_castps_si512(values), _mm512_castps_si512(cluster.cuts));
+                right |= _mm512_mask_test_epi32_mask(cluster.bits, values, cuts);
+                right |= _mm512_mask_cmpeq_epi32_mask(cluster.compared, values, cuts);
             }
             // The last exit is on the left side of no split, so one is found.
             let open = _mm512_testn_epi32_mask(_mm512_set1_epi32(right.into()), cluster.left_of);
@@ -371,7 +379,7 @@ mod avx512 {
                         pending.push(ClusterRows { cluster: next, start, len, side: !side });
                     }
                 }
-                if cluster.left_of[exit] == 0 {
+                if cluster.left_of[exit] & !SET == 0 {
                     break;
                 }
             }
@@ -444,6 +452,7 @@ mod tests {
     use crate::data::Matrix;
     use crate::data::rows::Reader;
     use crate::rng::{Draws, NodeKey};
+    use crate::tree::category_bits::{Codings, MAX_CELLS};
     use crate::tree::position::AT_LEAF;
     use crate::tree::sets::CategorySet;
     use crate::tree::walk::SplitView;
@@ -465,8 +474,9 @@ mod tests {
     /// Sets of features with these numbers of categories, [`SETS`] of each.
     fn sets(n_categories: &[u32], draws: Draws) -> Vec<CategorySet> {
         let set = |(at, n): (u64, u32)| {
+            let one_in = [3, 200][draws.below(2, 40_000_000 + at) as usize];
             let [left, right] = [0, 1].map(|side| {
-                let is_on = |&code: &u32| draws.below(3, 20_000_000 + at * 1000 + u64::from(code)) == side;
+                let is_on = |&code: &u32| draws.below(one_in, 20_000_000 + at * 1000 + u64::from(code)) == side;
                 (0..n).filter(is_on).collect::<Vec<_>>()
             });
             CategorySet::new(&left, &right, draws.below(2, 30_000_000 + at) == 0)
@@ -531,14 +541,15 @@ mod tests {
             n_splits in prop_oneof![0..300u64, 2000..3000u64], n_features in prop_oneof![1..=6usize, 1..=MAX_FEATURES],
             skew in prop::sample::select(vec![1, 3, 1000]), first_leaf in prop::sample::select(vec![0, 1 << 15]),
             n_rows in 1..400usize, kind in 0..3u64,
-            categorical in prop::collection::vec(prop::sample::select(vec![1, 2, 7, 29, 30, 31, 200]), 0..4), seed: u64,
+            categorical in prop::collection::vec(prop::sample::select(vec![1, 2, 7, 30, 31, 200, 300]), 0..4), seed: u64,
         ) {
             if !is_possible(n_features) {
                 return Ok(());
             }
             let draws = NodeKey::root(seed, 0).bootstrap();
             // The first features are categorical.
-            let categorical = &categorical[..categorical.len().min(n_features)];
+            let n_categorical = if n_features > MAX_CELLS { 0 } else { categorical.len().min(n_features) };
+            let categorical = &categorical[..n_categorical];
             let mut n_categories = categorical.to_vec();
             if !categorical.is_empty() {
                 n_categories.resize(n_features, 0);
@@ -582,9 +593,8 @@ mod tests {
                 reader.load(0..n_rows);
                 let cells = reader.cells().unwrap();
                 let starts: Vec<usize> = (0..n_rows).map(|row| cells.start(row)).collect();
-                let mut pages = Pages::default();
-                pages.copy(&cells, &starts, clusters.n_cells(), &n_categories).unwrap();
-                pages.answer(n_features, clusters.answers());
+                let (mut pages, codings) = (Pages::default(), Codings::new(n_features, &n_categories));
+                pages.copy(&cells, &starts, &codings).unwrap();
                 descent.run(&clusters, &pages);
                 descent.set_doubtful(leaf);
                 descent.leaves().to_vec()

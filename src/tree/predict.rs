@@ -7,6 +7,7 @@
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
+use super::category_bits::Codings;
 use super::clusters::Clusters;
 use super::group_descent::GroupDescent;
 use super::pages::Pages;
@@ -400,12 +401,10 @@ fn through_clusters<W: Walk>(
     mut found: impl FnMut(usize, &[u32]),
 ) -> Result<()> {
     let (mut pages, mut descent) = (Pages::default(), RowDescent::default());
-    let n_cells = clusters.iter().map(|clusters| clusters.n_cells()).max().unwrap_or(0);
-    let n_categories = trees.first().map_or(&[][..], |tree| tree.n_categories());
-    pages.copy(cells, starts, n_cells, n_categories)?;
+    let codings = Codings::new(cells.width(), trees.first().map_or(&[][..], |tree| tree.n_categories()));
+    pages.copy(cells, starts, &codings)?;
     for (at, (tree, clusters)) in trees.iter().zip(clusters).enumerate() {
         runtime.check_interrupt()?;
-        pages.answer(cells.width(), clusters.answers());
         descent.run(clusters, &pages);
         descent.set_doubtful(|row| {
             let mut at = tree.root();
