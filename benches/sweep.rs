@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use common::{Csc, NEVER, Random, random_classes, random_numbers};
-use ndarray::{Array2, s};
+use ndarray::{Array2, Axis, s};
 use spinney::crossval::{CrossValidation, Fold, TrainingRows};
 use spinney::data::dense::Ordinals;
 use spinney::data::{Dataset, Encoding, Matrix, Target};
@@ -23,6 +23,7 @@ use spinney::forest::{Forest, Member};
 use spinney::grow::grow;
 use spinney::params::{Bootstrap, CriterionKind, ForestParams, MaxFeatures, Splitter, TreeParams};
 use spinney::runtime::Runtime;
+use spinney::tree::Tree;
 use spinney::tree::packed::PackedTree;
 
 /// Fits per process, and processes per value.
@@ -68,6 +69,8 @@ const SWEEPS: &[(&str, &[&str], &str)] = &[
     ("SPLITS_PER_ROW", &["4", "0", "1", "16", "64"], "predict, 200 rows"),
     ("MOST_CELLS", &["8", "1", "2", "4"], "predict, categories"),
     ("MOST_COMPARED", &["8", "0", "4", "15"], "predict, many categories"),
+    ("FEATURES_PER_TREE", &["4", "0"], "predict, one by one"),
+    ("FEATURES_PER_TREE", &["4", "0", "16"], "predict, one by one, few trees"),
     ("TEAMS_FROM", &["16384", "0", "65536", "1000000"], "explain"),
     ("TEAMS_FROM", &["16384", "0", "1000"], "explain, few columns"),
     ("INTEGERS_UP_TO", &["4096", "256", "1024", "16384"], "encode"),
@@ -116,6 +119,8 @@ fn workload(name: &str) -> Box<dyn Fn()> {
         return prediction(n_rows, n_categories);
     }
     match name {
+        "predict, one by one" => return one_by_one(50),
+        "predict, one by one, few trees" => return one_by_one(4),
         "explain" => return explanation(&Csc::random(4000, 4000, 0.01, 1), 16),
         "explain, few columns" => return explanation(&Csc::random(4000, 60, 0.5, 1), 8),
         "ten folds, gini" => return folds(2000, 10, CriterionKind::Gini, 1.0),
@@ -137,26 +142,49 @@ fn workload(name: &str) -> Box<dyn Fn()> {
 /// Times the first prediction of 50 trees for `n_rows` rows. The first of 30 columns has categories if
 /// `n_categories` is above 0.
 fn prediction(n_rows: usize, n_categories: u32) -> Box<dyn Fn()> {
-    let runtime = Runtime::new(1, &NEVER);
-    let mut random = Random::new(1);
-    let mut x = Array2::from_shape_fn((20_000, 30), |_| random.uniform());
     let mut categories = vec![0; 30];
     categories[0] = n_categories;
-    if n_categories > 0 {
-        x.column_mut(0).mapv_inplace(|value| (value * n_categories as f32).floor());
-    }
-    let encoding = Encoding { ordinals: Ordinals::Ranks, n_categories: Some(&categories) };
-    let data = x.view().encode(&encoding, &runtime).expect("finite");
-    let target = random_classes(20_000, 2, 2).expect("classes");
-    let params = TreeParams { max_features: MaxFeatures::Sqrt, ..TreeParams::new(CriterionKind::Gini) };
-    let params = params.check(20_000, 30).expect("valid");
-    let trees: Vec<_> = (0..50).map(|tree| grow(&data, &target, &params, tree, &runtime).expect("a tree")).collect();
+    let (x, trees) = categorical_trees(&categories, 50);
     Box::new(move || {
-        let member = |(seed, tree)| Member { tree: Arc::new(PackedTree::new(tree, 1.0)), seed };
-        let forest = Forest::new((0..).zip(&trees).map(member).collect()).expect("trees of one target");
+        let forest = packed(&trees);
         let runtime = Runtime::new(1, &NEVER);
         std::hint::black_box(forest.predict(&x.slice(s![..n_rows, ..]), &runtime).expect("predictions"));
     })
+}
+
+/// Times the predictions of `n_trees` trees on 30 columns of ten categories for 5,000 rows, one by one.
+fn one_by_one(n_trees: u64) -> Box<dyn Fn()> {
+    let (x, trees) = categorical_trees(&[10; 30], n_trees);
+    let forest = packed(&trees);
+    Box::new(move || {
+        let runtime = Runtime::new(1, &NEVER);
+        for row in x.outer_iter().take(5000) {
+            std::hint::black_box(forest.predict(&row.insert_axis(Axis(0)), &runtime).expect("a prediction"));
+        }
+    })
+}
+
+fn packed(trees: &[Tree]) -> Forest {
+    let member = |(seed, tree)| Member { tree: Arc::new(PackedTree::new(tree, 1.0)), seed };
+    Forest::new((0..).zip(trees).map(member).collect()).expect("trees of one target")
+}
+
+/// Trees on 20,000 rows of columns with these numbers of categories, 0 for numbers, and the rows.
+fn categorical_trees(categories: &[u32], n_trees: u64) -> (Array2<f32>, Vec<Tree>) {
+    let runtime = Runtime::new(1, &NEVER);
+    let mut random = Random::new(1);
+    let mut x = Array2::from_shape_fn((20_000, categories.len()), |_| random.uniform());
+    for (mut column, &n_categories) in x.columns_mut().into_iter().zip(categories).filter(|&(_, &n)| n > 0) {
+        column.mapv_inplace(|value| (value * n_categories as f32).floor());
+    }
+    let encoding = Encoding { ordinals: Ordinals::Ranks, n_categories: Some(categories) };
+    let data = x.view().encode(&encoding, &runtime).expect("finite");
+    let target = random_classes(20_000, 2, 2).expect("classes");
+    let params = TreeParams { max_features: MaxFeatures::Sqrt, ..TreeParams::new(CriterionKind::Gini) };
+    let params = params.check(20_000, categories.len()).expect("valid");
+    let trees = (0..n_trees).map(|tree| grow(&data, &target, &params, tree, &runtime).expect("a tree"));
+    let trees = trees.collect();
+    (x, trees)
 }
 
 /// The contributions of features to the predictions of ten trees for 64 rows.

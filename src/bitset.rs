@@ -54,7 +54,7 @@ pub fn bits_of_bytes(bytes: [u8; 8]) -> u64 {
 /// The places of the bits that are set, ascending.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "compiled for each width of registers")]
-pub fn ones(word: u64) -> impl Iterator<Item = u32> {
+pub fn ones(word: u64) -> impl Iterator<Item = u32> + Clone {
     let mut rest = word;
     std::iter::from_fn(move || {
         let first = (rest != 0).then(|| rest.trailing_zeros());

@@ -24,14 +24,6 @@ tuned! {
 /// The most cells of a row if features are categorical: the next number says that a set is looked up.
 pub(super) const MAX_CELLS: usize = 127;
 
-/// Where a value stands among the entries for `n_categories` categories, values that are none, and missing
-/// ones.
-#[inline]
-pub(super) fn entry(value: f64, n_categories: u32) -> u32 {
-    let code = value as u32;
-    if f64::from(code) == value { code.min(n_categories) } else { n_categories + u32::from(value.is_nan()) }
-}
-
 /// How the values of a feature are in the cells of a row.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Coding {

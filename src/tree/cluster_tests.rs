@@ -89,7 +89,7 @@ impl Tests {
                 let cell = |at: usize| (if at == 0 { feature } else { more + at - 1 }) as u8;
                 self.all.extend(bits.iter().map(|&(at, bits)| Test::set(cell(at), bits)));
                 if bits.is_empty() {
-                    self.all.push(Test::set(feature as u8, 0));
+                    self.all.push(Test::NONE);
                 }
                 is_left
             }
@@ -98,7 +98,7 @@ impl Tests {
                     let cell = feature as u8 | COMPARED;
                     self.all.extend(entries.iter().map(|&entry| Test::set(cell, entry)));
                     if entries.is_empty() {
-                        self.all.push(Test::set(cell, u32::MAX));
+                        self.all.push(Test::NONE);
                     }
                     return is_left;
                 }

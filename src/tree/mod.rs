@@ -27,6 +27,7 @@ mod position;
 pub(crate) mod predict;
 mod prune;
 pub(crate) mod records;
+mod row_bits;
 pub mod sets;
 mod side_by_side;
 mod singles;

@@ -6,15 +6,15 @@
 //! the tree is unpacked: those of splits follow from those of leaves, but for what is rounded.
 //! Nothing is lost. O(nodes) in both directions. `parts` writes and reads packed trees as bytes.
 //!
-//! The split of a categorical feature has a NaN for a threshold, whose lower bits say where its set
-//! begins: no comparison holds then, so numeric splits pay one branch that is never taken, and
-//! nothing in memory.
+//! The split of a categorical feature has a NaN for a threshold (`set_word`): no comparison holds
+//! then, so numeric splits pay one branch that is never taken, and nothing in memory.
 
 mod bytes;
 mod numbers;
 mod pack;
 mod parts;
 mod set_bytes;
+mod set_word;
 mod shares;
 
 use std::sync::Arc;
@@ -29,7 +29,7 @@ use super::leaves::MadeLeafShares;
 use super::made::Made;
 use super::position::AT_LEAF as LEAF;
 use super::records::{Record, Records};
-use super::sets::{CategorySets, SetView};
+use super::sets::CategorySets;
 use super::walk::{SplitView, Walk};
 use super::ways::Ways;
 use super::{Tree, n_values};
@@ -37,8 +37,6 @@ use crate::error::Result;
 
 /// In a feature: missing values go left.
 const MISSING_LEFT: u32 = 1 << 31;
-/// As a threshold: the feature is categorical, and the lower bits are the first word of the set.
-const SET: u64 = 0x7FF8 << 48;
 
 /// A decision tree, packed. Immutable.
 #[derive(Debug, PartialEq)]
@@ -51,7 +49,7 @@ pub struct PackedTree {
     statistics: NodeStatistics,
     /// By feature; empty if all are numeric.
     n_categories: Arc<[u32]>,
-    /// The sets of categories of all categorical splits, one after the other.
+    /// The sets of categories that are not small, in the order of their splits.
     sets: Box<[u64]>,
     /// What the leaves predict, made at the first prediction.
     leaves: MadeLeafShares,
@@ -68,7 +66,7 @@ pub struct PackedTree {
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 #[repr(C, packed(4))]
 struct PackedSplit {
-    /// The bits of the threshold: by them, not by its value, splits are equal.
+    /// The bits of the threshold, or of a set: by them, not by its value, splits are equal.
     threshold: u64,
     /// With [`MISSING_LEFT`].
     feature: u32,
@@ -95,12 +93,6 @@ impl PackedSplit {
     fn is_categorical(&self) -> bool {
         self.threshold().is_nan()
     }
-
-    /// Where the set of a categorical split begins.
-    #[inline]
-    fn set(&self) -> usize {
-        (self.threshold & !SET) as usize
-    }
 }
 
 /// The statistics of nodes, which prediction does not need to find the way of a row.
@@ -120,12 +112,18 @@ impl PackedTree {
     pub(crate) fn of(tree: &Records, unit: f64) -> Self {
         let is_of_shares = tree.n_classes.iter().any(|&n| n > 1);
         let shares = if is_of_shares { Shares::pack(tree, unit) } else { None };
-        let (splits, statistics) = if let Some((splits, shares)) = shares {
+        let (mut splits, statistics) = if let Some((splits, shares)) = shares {
             (splits, NodeStatistics::Shares(shares))
         } else {
             let (splits, numbers) = Numbers::pack(tree, unit);
             (splits, NodeStatistics::Numbers(numbers))
         };
+        let mut sets = CategorySets::default();
+        if !tree.sets.is_empty() {
+            for split in splits.iter_mut().filter(|split| split.is_categorical()) {
+                split.threshold = set_word::word(tree.sets.get(set_word::number(split.threshold)), &mut sets);
+            }
+        }
         Self {
             n_features: tree.n_features,
             n_classes: tree.n_classes.clone(),
@@ -133,7 +131,7 @@ impl PackedTree {
             splits,
             statistics,
             n_categories: Arc::clone(&tree.n_categories),
-            sets: tree.sets.words().into(),
+            sets: sets.words().into(),
             leaves: MadeLeafShares::default(),
             flat: Made::default(),
             clusters: Made::default(),
@@ -159,7 +157,7 @@ impl PackedTree {
                 node.feature = split.feature() as i32;
                 node.threshold = split.threshold();
                 if split.is_categorical() {
-                    node.threshold = sets.push(SetView::at(&self.sets, split.set())) as f64;
+                    node.threshold = sets.push(set_word::view(split.threshold, &self.sets)) as f64;
                 }
                 node.missing_go_left = split.missing_go_left();
                 pending.push((split.children[1], Some(id)));
@@ -251,13 +249,18 @@ impl PackedTree {
         if value.is_nan() {
             return split.missing_go_left();
         }
-        SetView::at(&self.sets, split.set()).goes_left(value)
+        match set_word::small(split.threshold) {
+            Some(set) => set.goes_left(value),
+            None => set_word::view(split.threshold, &self.sets).goes_left(value),
+        }
     }
 }
 
 /// A position is a child: a leaf by its number among leaves, with the bit [`LEAF`], or a split by
 /// its number among splits.
 impl Walk for PackedTree {
+    const HOLDS_SETS: bool = true;
+
     #[inline]
     fn root(&self) -> u32 {
         if self.splits.is_empty() { LEAF } else { 0 }
@@ -269,7 +272,7 @@ impl Walk for PackedTree {
         SplitView {
             feature: split.feature(),
             threshold: split.threshold(),
-            set: split.is_categorical().then(|| SetView::at(&self.sets, split.set())),
+            set: split.is_categorical().then(|| set_word::view(split.threshold, &self.sets)),
             missing_go_left: split.missing_go_left(),
             children: split.children,
         }
@@ -279,6 +282,20 @@ impl Walk for PackedTree {
     fn step(&self, at: u32, value: impl Fn(u32) -> f64) -> u32 {
         let split = &self.splits[at as usize];
         split.children[usize::from(!self.goes_left(split, value(split.feature())))]
+    }
+
+    #[inline]
+    fn step_by_bits(&self, at: u32, value: impl Fn(u32) -> f64, bit: impl Fn(u32) -> u64) -> u32 {
+        let split = &self.splits[at as usize];
+        let (feature, word) = (split.feature(), split.threshold);
+        let value = value(feature);
+        let goes_left = if value.is_nan() || set_word::is_looked_up(word) {
+            self.goes_left_without_threshold(split, value)
+        } else {
+            // Without a branch: the bit of a number is 0, and no number is at most a set.
+            (value <= split.threshold()) | (bit(feature) & word != 0)
+        };
+        split.children[usize::from(!goes_left)]
     }
 
     fn flat(&self) -> Option<&FlatTree> {

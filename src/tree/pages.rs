@@ -1,6 +1,7 @@
 //! Rows in single precision, each on cache lines of its own.
 
-use super::category_bits::{Coding, Codings, entry};
+use super::category_bits::{Coding, Codings};
+use super::sets::entry;
 use crate::data::rows::CellRows;
 use crate::error::Result;
 use crate::memory;

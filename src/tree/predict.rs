@@ -13,6 +13,7 @@ use super::group_descent::GroupDescent;
 use super::pages::Pages;
 use super::partition::{self, MAX_ROWS, RowDescent};
 use super::position::AT_LEAF;
+use super::row_bits::RowBits;
 use super::side_by_side::{self, MOST};
 use super::singles::Singles;
 use super::walk::{SplitView, Walk};
@@ -322,23 +323,31 @@ pub(crate) fn visit_leaves<W: Walk>(
             }
             return Ok(());
         }
-        let chunks: Vec<_> = starts.chunks(MOST).map(|starts| (starts, Singles::of(&cells, starts))).collect();
+        let bits = row_bits(trees, starts.len()).map(|mut bits| {
+            for (row, &start) in starts.iter().enumerate() {
+                bits.set(row, |feature| cells.value(start, feature));
+            }
+            bits
+        });
+        let singles = |starts| if bits.is_some() { Singles::No } else { Singles::of(&cells, starts) };
+        let chunks: Vec<_> = starts.chunks(MOST).map(|starts| (starts, singles(starts))).collect();
         for (at, &tree) in trees.iter().enumerate() {
             for (first, (starts, singles)) in (0..).step_by(MOST).zip(&chunks) {
                 runtime.check_interrupt()?;
                 let positions = &mut positions[..starts.len()];
                 // A tree is laid out only if there are rows that the layout is for.
                 let flat = if matches!(singles, Singles::No) { None } else { tree.flat() };
+                let bit = bits.as_ref().map(|bits| move |i: usize, feature: u32| bits.bit(first + i, feature));
                 match (singles, flat, cells) {
                     (Singles::InPlace(cells), Some(flat), _) => flat.descend(cells, starts, positions),
                     (Singles::Copied(cells, starts), Some(flat), _) => flat.descend(cells, starts, positions),
                     (_, _, CellRows::F32(cells)) => {
                         let value = |i: usize, feature: u32| cells.cells[starts[i] + feature as usize].into();
-                        side_by_side::descend(positions, |_| tree, value);
+                        side_by_side::descend(positions, |_| tree, value, bit);
                     }
                     (_, _, CellRows::F64(cells)) => {
                         let value = |i: usize, feature: u32| cells.cells[starts[i] + feature as usize];
-                        side_by_side::descend(positions, |_| tree, value);
+                        side_by_side::descend(positions, |_| tree, value, bit);
                     }
                 }
                 for position in &mut *positions {
@@ -367,18 +376,31 @@ pub(crate) fn visit_leaves<W: Walk>(
         return Ok(());
     }
     // A row that is hard to come by, or almost alone, goes through several trees side by side.
+    let mut bits = row_bits(trees, 1);
     for (i, &row) in rows.iter().enumerate() {
         runtime.check_in_turn(i)?;
         let row = reader.row(row);
+        if let Some(bits) = &mut bits {
+            for_each_row!(row, |value| bits.set(0, value));
+        }
+        let bit = bits.as_ref().map(|bits| |_: usize, feature: u32| bits.bit(0, feature));
         for (first, trees) in (0..).step_by(MOST).zip(trees.chunks(MOST)) {
             let positions = &mut positions[..trees.len()];
-            for_each_row!(row, |value| side_by_side::descend(positions, |i| trees[i], |_, feature| value(feature)));
+            for_each_row!(row, |value| {
+                side_by_side::descend(positions, |i| trees[i], |_, feature| value(feature), bit);
+            });
             for (at, &leaf) in (first..).zip(&*positions) {
                 found(i, at, &[leaf & !AT_LEAF]);
             }
         }
     }
     Ok(())
+}
+
+/// Room for the bits of the categories of rows, if the trees make use of them.
+fn row_bits<W: Walk>(trees: &[&W], n_rows: usize) -> Option<RowBits> {
+    let n_categories = trees.first().filter(|_| W::HOLDS_SETS)?.n_categories();
+    RowBits::new(n_categories, n_rows, trees.len())
 }
 
 /// A form of each tree, if all trees have it. Forms that do not exist yet are made, from the tree

@@ -13,9 +13,13 @@
 //! set are not 0, and listed codes ascend, so that equal sets have equal words. A look-up is O(1)
 //! in bits, and O(log codes) in codes.
 
+mod small;
+
 use smallvec::SmallVec;
 
+use crate::bitset::ones;
 use crate::error::{Error, Result};
+pub(super) use small::SmallSet;
 
 /// Bit of a header: codes that are not listed go left.
 const OTHERS_LEFT: u64 = 1 << 63;
@@ -93,16 +97,40 @@ impl CategorySet {
     /// The set in the form that sets in a [`CategorySets`] have.
     #[inline]
     pub fn view(&self) -> SetView<'_> {
-        SetView { header: self.words[0], words: &self.words[1..] }
+        SetView { header: self.words[0], words: Words::Borrowed(&self.words[1..]) }
     }
 }
 
-/// One set, borrowed from an array of sets or from a [`CategorySet`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// One set, borrowed from an array of sets or from a [`CategorySet`], or made of the integer of a small set.
+#[derive(Debug, Clone, Copy)]
 pub struct SetView<'a> {
     header: u64,
-    words: &'a [u64],
+    words: Words<'a>,
 }
+
+#[derive(Debug, Clone, Copy)]
+enum Words<'a> {
+    Borrowed(&'a [u64]),
+    One(u64),
+}
+
+impl Words<'_> {
+    #[inline]
+    fn as_slice(&self) -> &[u64] {
+        match self {
+            Self::Borrowed(words) => words,
+            Self::One(word) => std::slice::from_ref(word),
+        }
+    }
+}
+
+impl PartialEq for SetView<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.header == other.header && self.words.as_slice() == other.words.as_slice()
+    }
+}
+
+impl Eq for SetView<'_> {}
 
 impl<'a> SetView<'a> {
     /// The set whose header is `words[start]`. The array must satisfy the invariant of
@@ -110,7 +138,7 @@ impl<'a> SetView<'a> {
     #[inline]
     pub(crate) fn at(words: &'a [u64], start: usize) -> Self {
         let header = words[start];
-        Self { header, words: &words[start + 1..][..len(header)] }
+        Self { header, words: Words::Borrowed(&words[start + 1..][..len(header)]) }
     }
 
     /// Whether a value that is not missing goes left. Only integers can be listed, and negative
@@ -128,21 +156,25 @@ impl<'a> SetView<'a> {
 
     /// The listed codes, ascending.
     pub fn listed(self) -> impl Iterator<Item = u32> + Clone + 'a {
-        let (codes, bits): (&[u64], &[u64]) = if self.lists_codes() { (self.words, &[]) } else { (&[], self.words) };
-        let firsts = (first(self.header)..).map(|word| word * u64::BITS);
-        let of_bits = bits.iter().zip(firsts).flat_map(|(&word, first)| {
-            (0..u64::BITS).filter(move |bit| word >> bit & 1 != 0).map(move |bit| first + bit)
-        });
-        codes.iter().map(|&code| code as u32).chain(of_bits)
+        (0..len(self.header)).flat_map(move |at| {
+            let word = self.words.as_slice()[at];
+            let (bits, least) = if self.lists_codes() {
+                (1, word as u32)
+            } else {
+                (word, (first(self.header) + at as u32) * u64::BITS)
+            };
+            ones(bits).map(move |bit| least + bit)
+        })
     }
 
     /// The largest listed code, or `None` if no code is listed.
     pub fn last(self) -> Option<u32> {
-        let &last = self.words.last()?;
+        let words = self.words.as_slice();
+        let &last = words.last()?;
         if self.lists_codes() {
             return Some(last as u32);
         }
-        let word = first(self.header) + self.words.len() as u32 - 1;
+        let word = first(self.header) + words.len() as u32 - 1;
         Some(word * u64::BITS + u64::BITS - 1 - last.leading_zeros())
     }
 
@@ -159,12 +191,21 @@ impl<'a> SetView<'a> {
         if f64::from(code) != value {
             return false;
         }
+        let words = self.words.as_slice();
         if self.lists_codes() {
-            return self.words.binary_search(&code.into()).is_ok();
+            return words.binary_search(&code.into()).is_ok();
         }
         let word = (code / u64::BITS).wrapping_sub(first(self.header)) as usize;
-        self.words.get(word).is_some_and(|word| word >> (code % u64::BITS) & 1 != 0)
+        words.get(word).is_some_and(|word| word >> (code % u64::BITS) & 1 != 0)
     }
+}
+
+/// Where a value stands among the entries for `n_categories` categories, values that are none, and missing
+/// ones.
+#[inline]
+pub(super) fn entry(value: f64, n_categories: u32) -> u32 {
+    let code = value as u32;
+    if f64::from(code) == value { code.min(n_categories) } else { n_categories + u32::from(value.is_nan()) }
 }
 
 #[inline]
@@ -207,7 +248,7 @@ impl CategorySets {
                     expected: "headers, each followed by the words of its set".into(),
                 });
             }
-            let set = SetView { header, words: bits };
+            let set = SetView { header, words: Words::Borrowed(bits) };
             sets.push(CategorySet::of(set.listed(), set.others_left()).view());
             at += 1 + bits.len();
         }
@@ -218,7 +259,7 @@ impl CategorySets {
     pub fn push(&mut self, set: SetView<'_>) -> usize {
         self.starts.push(self.words.len());
         self.words.push(set.header);
-        self.words.extend_from_slice(set.words);
+        self.words.extend_from_slice(set.words.as_slice());
         self.starts.len() - 1
     }
 
@@ -226,11 +267,6 @@ impl CategorySets {
     #[inline]
     pub fn get(&self, number: usize) -> SetView<'_> {
         SetView::at(&self.words, self.starts[number])
-    }
-
-    /// The position in [`words`](Self::words) of the header of set number `number`.
-    pub(crate) fn start(&self, number: usize) -> usize {
-        self.starts[number]
     }
 
     /// Number of sets, which are numbered from 0.
@@ -345,7 +381,7 @@ mod tests {
             [(vec![], 0), (vec![5, 63], 1), (vec![5, 70], 2), (vec![5, 130], 2), (vec![0, u32::MAX], 2)]
         {
             let set = CategorySet::new(&codes, &[], false);
-            assert_eq!(set.view().words.len(), n_words, "{codes:?}");
+            assert_eq!(set.view().words.as_slice().len(), n_words, "{codes:?}");
             assert_eq!(set.view().lists_codes(), codes.contains(&130) || codes.contains(&u32::MAX));
         }
     }

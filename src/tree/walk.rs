@@ -21,6 +21,11 @@ pub struct SplitView<'a> {
 
 /// A tree that rows can be sent through.
 pub trait Walk: Sync {
+    /// Whether splits hold their sets, so that [`step_by_bits`](Self::step_by_bits) is faster than
+    /// [`step`](Self::step).
+    #[doc(hidden)]
+    const HOLDS_SETS: bool = false;
+
     /// The position of the root, at which rows begin.
     fn root(&self) -> u32;
     /// The split at `at`, which is not a leaf.
@@ -29,6 +34,12 @@ pub trait Walk: Sync {
     /// The position that follows `at`, which is not a leaf, for a row whose value of a feature is
     /// `value(feature)`.
     fn step(&self, at: u32, value: impl Fn(u32) -> f64) -> u32;
+    /// The same for a row whose [bit](super::row_bits) for a feature is `bit(feature)`.
+    #[doc(hidden)]
+    #[inline]
+    fn step_by_bits(&self, at: u32, value: impl Fn(u32) -> f64, _bit: impl Fn(u32) -> u64) -> u32 {
+        self.step(at, value)
+    }
     /// Adds the values of leaves, positions without [`AT_LEAF`](super::AT_LEAF), to `sums`, one
     /// after the other: class shares, padded to the output that has most, or means.
     fn add_values(&self, leaves: &[u32], sums: &mut [f64]);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use ndarray::Array2;
+use ndarray::{Array2, ArrayView1, Axis};
 use proptest::prelude::*;
 use spinney::data::dense::Ordinals;
 use spinney::data::rows::Row;
@@ -70,7 +70,7 @@ fn path(nodes: &NodeArrays, splits: &[Option<Split>], row: &[f64]) -> Vec<i64> {
 
 fn cases() -> impl Strategy<Value = (Array2<f64>, Y, TreeParams, u32, u64)> {
     let criterion = prop::sample::select(&CRITERIA[..]);
-    let n_categories = prop_oneof![1..5u32, Just(64), 65..300u32];
+    let n_categories = prop_oneof![1..5u32, 48..54u32, Just(64), 65..300u32];
     (with_holes(matrices(1..40usize, 1..5usize)), criterion, n_categories, any::<u64>()).prop_flat_map(
         |(x, criterion, n_categories, seed)| {
             let n = x.nrows();
@@ -105,13 +105,25 @@ proptest! {
             prop_assert_eq!(leaf as i64, expected[expected.len() - 1]);
             prop_assert_eq!(nodes, expected);
         }
-        let forest = Forest::new(vec![Member { tree: Arc::new(packed), seed: 0 }]).unwrap();
-        let sections = write_forest(&forest, &runtime(1)).unwrap();
-        prop_assert!(read_forest(sections.each_ref().map(|section| &section[..]), &runtime(1)).unwrap() == forest);
-        prop_assert_eq!(
-            forest.predict(&x.view(), &runtime(1)).unwrap(),
-            tree.predict(&x.view(), &runtime(1)).unwrap()
-        );
+        // Alone, and with other trees; all rows, and one by one.
+        for n_trees in [1, 4] {
+            let trees: Vec<Tree> = (0..n_trees).map(|at| categorised(&tree, n_categories, seed ^ at).0).collect();
+            let members = trees.iter().map(|tree| Member { tree: Arc::new(PackedTree::new(tree, 1.0)), seed: 0 });
+            let forest = Forest::new(members.collect()).unwrap();
+            let sections = write_forest(&forest, &runtime(1)).unwrap();
+            prop_assert!(read_forest(sections.each_ref().map(|section| &section[..]), &runtime(1)).unwrap() == forest);
+            let mut expected = vec![0.0; x.nrows() * tree.n_values()];
+            for tree in &trees {
+                let values = tree.predict(&x.view(), &runtime(1)).unwrap();
+                expected.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
+            }
+            for sum in &mut expected {
+                *sum /= n_trees as f64;
+            }
+            prop_assert_eq!(&forest.predict(&x.view(), &runtime(1)).unwrap(), &expected);
+            let of_row = |row: ArrayView1<'_, f64>| forest.predict(&row.insert_axis(Axis(0)), &runtime(1)).unwrap();
+            prop_assert_eq!(&x.outer_iter().flat_map(of_row).collect::<Vec<_>>(), &expected);
+        }
 
         // What is left of a pruned tree sends rows the same way, as far as it goes.
         let path_of_alphas = tree.cost_complexity_path(&runtime(1)).unwrap();
@@ -269,9 +281,13 @@ fn trees_without_categories_pay_nothing() {
     // The values of leaves, and a few bytes of other statistics for each node.
     let least = size_of::<PackedTree>() + 20 * n_splits + 8 * (n_splits + 1);
     assert!((least..least + 4 * numeric.node_count()).contains(&packed.n_bytes()), "{}", packed.n_bytes());
-    let (tree, _) = categorised(&numeric, 200, 1);
-    let more = PackedTree::new(&tree, 1.0).n_bytes() - packed.n_bytes();
-    assert_eq!(more, size_of_val(tree.category_sets().words()) + 3 * size_of::<u32>());
+    // Small sets are in the splits.
+    for (n_categories, are_small) in [(50, true), (200, false)] {
+        let (tree, _) = categorised(&numeric, n_categories, 1);
+        let sets = if are_small { 0 } else { size_of_val(tree.category_sets().words()) };
+        let more = PackedTree::new(&tree, 1.0).n_bytes() - packed.n_bytes();
+        assert_eq!(more, sets + 3 * size_of::<u32>());
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The walk over the nodes of a tree that packs it: one pass, in reverse preorder.
 
-use super::{LEAF, MISSING_LEFT, PackedSplit, SET};
+use super::{LEAF, MISSING_LEFT, PackedSplit, set_word};
 use crate::tree::records::{Record, Records};
 
 /// Takes the statistics of nodes, in reverse preorder, so that children come before their parents: the left
@@ -16,7 +16,8 @@ pub trait TakeNodes {
     fn take_split(&mut self, split: usize, children: [usize; 2]) -> Result<(), Self::Misfit>;
 }
 
-/// Hands all nodes to `statistics`. Returns the splits in preorder, unless a node does not fit. O(nodes).
+/// Hands all nodes to `statistics`. Returns the splits in preorder, those of
+/// categories with the numbers of their sets, unless a node does not fit. O(nodes).
 pub fn pack<S: TakeNodes>(tree: &Records, statistics: &mut S) -> Result<Box<[PackedSplit]>, S::Misfit> {
     // How many splits and leaves come before the node in preorder.
     let (mut n_splits, mut n_leaves) = (tree.order.len() / 2, tree.order.len() / 2 + 1);
@@ -42,7 +43,7 @@ pub fn pack<S: TakeNodes>(tree: &Records, statistics: &mut S) -> Result<Box<[Pac
 
 fn packed_split(tree: &Records, record: &Record, children: [u32; 2]) -> PackedSplit {
     let threshold = if tree.is_categorical(record) {
-        SET | tree.sets.start(record.threshold as usize) as u64
+        set_word::of_number(record.threshold as usize)
     } else {
         record.threshold.to_bits()
     };

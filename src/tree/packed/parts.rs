@@ -16,8 +16,8 @@ use std::sync::Arc;
 use super::numbers::{Form, Numbers, Weights};
 use super::set_bytes::{StoredSets, write_set};
 use super::shares::{Formula, Shares};
-use super::{LEAF, MISSING_LEFT, Made, MadeLeafShares, NodeStatistics, PackedSplit, PackedTree, SET};
-use crate::tree::sets::{CategorySets, SetView};
+use super::{LEAF, MISSING_LEFT, Made, MadeLeafShares, NodeStatistics, PackedSplit, PackedTree, set_word};
+use crate::tree::sets::CategorySets;
 use crate::tree::walk::Walk;
 use crate::tree::{MAX_NODES, n_values};
 
@@ -147,7 +147,7 @@ impl PackedTree {
             threshold_bytes: 8 - (some_bits.trailing_zeros() / 8).min(7) as usize,
             has_missing: self.splits.iter().any(PackedSplit::missing_go_left),
             kind,
-            has_sets: !self.sets.is_empty(),
+            has_sets: numeric.clone().count() < self.splits.len(),
         };
         let mut nodes = Vec::with_capacity(self.node_count());
         let mut pending = vec![self.root()];
@@ -167,7 +167,7 @@ impl PackedTree {
             bytes.extend(&{ split.threshold }.to_le_bytes()[8 - flags.threshold_bytes..]);
         }
         for split in self.splits.iter().filter(|split| split.is_categorical()) {
-            write_set(bytes, SetView::at(&self.sets, split.set()), self.n_categories[split.feature() as usize]);
+            write_set(bytes, set_word::view(split.threshold, &self.sets), self.n_categories[split.feature() as usize]);
         }
         flags
     }
@@ -216,7 +216,7 @@ impl PackedTree {
     }
 }
 
-/// The splits, the depth of the deepest leaf, and the words of the category sets.
+/// The splits, the depth of the deepest leaf, and the words of the category sets that are not small.
 type Links = (Box<[PackedSplit]>, usize, Box<[u64]>);
 
 /// The part *splits* of a tree, divided.
@@ -279,7 +279,7 @@ impl<'a> Columns<'a> {
         let illegal = |what: String| Err(("splits", what));
         let stored = StoredSets::new(self.sets, !flags.has_sets);
         let mut stored = stored.map_err(|error| ("splits", error.to_string()))?;
-        let mut sets = CategorySets::default();
+        let (mut sets, mut n_sets) = (CategorySets::default(), 0);
         let n_thresholds = self.thresholds.len() / flags.threshold_bytes;
         let mut splits: Vec<PackedSplit> = Vec::with_capacity(n_splits);
         // Splits that wait for their right child, with their depths.
@@ -312,12 +312,13 @@ impl<'a> Columns<'a> {
             }
             let n_categories = shape.n_categories.get(feature as usize).copied().unwrap_or(0);
             let threshold = if n_categories > 0 {
-                let Some(number) = stored.read(n_categories, &mut sets) else {
-                    return illegal(format!("category set {}", sets.len()));
+                let Some(set) = stored.read(n_categories) else {
+                    return illegal(format!("category set {n_sets}"));
                 };
-                SET | sets.start(number) as u64
+                n_sets += 1;
+                set_word::word(set.view(), &mut sets)
             } else {
-                let at = if flags.has_sets { splits.len() - sets.len() } else { splits.len() };
+                let at = if flags.has_sets { splits.len() - n_sets } else { splits.len() };
                 if at == n_thresholds {
                     return illegal(format!("more than {n_thresholds} thresholds"));
                 }
@@ -336,8 +337,8 @@ impl<'a> Columns<'a> {
         if splits.len() != n_splits || place.is_some() {
             return illegal(format!("the nodes make no tree of {n_splits} splits"));
         }
-        if !stored.are_read() || flags.has_sets && sets.len() + n_thresholds != n_splits {
-            return illegal(format!("more than {} category sets", sets.len()));
+        if !stored.are_read() || flags.has_sets && n_sets + n_thresholds != n_splits {
+            return illegal(format!("more than {n_sets} category sets"));
         }
         Ok((splits.into(), max_depth, sets.words().into()))
     }

@@ -85,17 +85,18 @@ impl<'a> StoredSets<'a> {
         Ok(Self::Words(CategorySets::from_words(&words)?, 0))
     }
 
-    /// Adds the next set to those of a tree; it is of a feature of so many categories. Returns its
-    /// number, or nothing if there is no such set.
-    pub fn read(&mut self, n_categories: u32, sets: &mut CategorySets) -> Option<usize> {
+    /// Reads the next set, of a feature of so many categories. Returns nothing if there is no such
+    /// set.
+    pub fn read(&mut self, n_categories: u32) -> Option<CategorySet> {
         match self {
             Self::Words(all, n_taken) if *n_taken < all.len() => {
                 let set = all.get(*n_taken);
                 *n_taken += 1;
-                set.last().is_none_or(|code| code < n_categories).then(|| sets.push(set))
+                let is_sound = set.last().is_none_or(|code| code < n_categories);
+                is_sound.then(|| CategorySet::of(set.listed(), set.others_left()))
             }
             Self::Words(..) => None,
-            Self::Bytes(reader, codes) => Some(sets.push(read_set(reader, n_categories, codes)?.view())),
+            Self::Bytes(reader, codes) => read_set(reader, n_categories, codes),
         }
     }
 
@@ -144,7 +145,7 @@ mod tests {
     fn read(bytes: &[u8], n_categories: impl Iterator<Item = u32>) -> Option<CategorySets> {
         let (mut stored, mut sets) = (StoredSets::new(bytes, false).unwrap(), CategorySets::default());
         for n in n_categories {
-            stored.read(n, &mut sets)?;
+            sets.push(stored.read(n)?.view());
         }
         stored.are_read().then_some(sets)
     }
