@@ -57,7 +57,14 @@ impl Pages {
             CellRows::F32(all) => copy_rows(level, pages, self.per_row, all.cells, starts, width),
             CellRows::F64(all) => round_rows(level, pages, self.per_row, all.cells, starts, width),
         };
-        self.has_missing = found & IS_MISSING != 0;
+        // Missing categories have an entry of their own.
+        let is_number = |coding: &Coding| *coding == Coding::Value;
+        let misses_number = |&start: &usize| {
+            let mut numbers = (0..).zip(codings.of()).filter(|(_, coding)| is_number(coding));
+            numbers.any(|(feature, _)| cells.value(start, feature).is_nan())
+        };
+        self.has_missing =
+            found & IS_MISSING != 0 && (codings.of().iter().all(is_number) || starts.iter().any(misses_number));
         self.has_lows = false;
         if let (CellRows::F64(all), true) = (cells, found & WAS_ROUNDED != 0) {
             if self.lows.len() < n_pages {
@@ -111,7 +118,7 @@ impl Pages {
         self.n_rows
     }
 
-    /// Whether any value is missing.
+    /// Whether any number is missing.
     pub fn has_missing(&self) -> bool {
         self.has_missing
     }
