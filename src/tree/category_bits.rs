@@ -64,6 +64,11 @@ impl Codings {
         &self.of
     }
 
+    /// Whether the cell of any feature has the number of an entry.
+    pub fn has_entries(&self) -> bool {
+        self.of.iter().any(|coding| matches!(coding, Coding::Entry { .. }))
+    }
+
     /// The cells of a row.
     pub fn n_cells(&self) -> usize {
         self.n_cells

@@ -38,6 +38,7 @@ pub struct Clusters {
     /// Cells of a row.
     n_cells: usize,
     has_categories: bool,
+    has_entries: bool,
     alone: Alone,
     tests: TestArrays,
     /// For each exit, the tests of the splits whose left side it lies on: none for the last exit alone. With
@@ -144,6 +145,7 @@ impl Clusters {
             root,
             n_cells: codings.n_cells(),
             has_categories,
+            has_entries: codings.has_entries(),
             alone: tests.alone,
             tests: TestArrays { cuts: cuts.into(), lows: lows.into(), cells: cells.into() },
             left_of: left_of.into(),
@@ -163,6 +165,11 @@ impl Clusters {
 
     pub(super) fn has_categories(&self) -> bool {
         self.has_categories
+    }
+
+    /// Whether the cells of a row hold [entries](super::category_bits).
+    pub(super) fn has_entries(&self) -> bool {
+        self.has_entries
     }
 
     /// The sets of clusters that [are alone](Cluster::alone).

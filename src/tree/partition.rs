@@ -131,13 +131,26 @@ mod avx512 {
     fn run_with<E: Flagged>(descent: &mut RowDescent, clusters: &Clusters, exits: &[E], rows: &Pages) {
         macro_rules! divide_with {
             ($pages:literal) => {
-                match (rows.has_missing(), rows.lows().is_empty(), clusters.has_categories()) {
-                    (false, true, false) => divide::<$pages, false, false, false, E>(descent, clusters, exits, rows),
-                    (false, true, true) => divide::<$pages, false, false, true, E>(descent, clusters, exits, rows),
-                    (false, false, false) => divide::<$pages, false, true, false, E>(descent, clusters, exits, rows),
-                    (false, false, true) => divide::<$pages, false, true, true, E>(descent, clusters, exits, rows),
-                    (true, _, false) => divide::<$pages, true, true, false, E>(descent, clusters, exits, rows),
-                    (true, _, true) => divide::<$pages, true, true, true, E>(descent, clusters, exits, rows),
+                match (clusters.has_categories(), clusters.has_entries()) {
+                    (false, _) => divide_with!($pages, false, false),
+                    (true, false) => divide_with!($pages, true, false),
+                    (true, true) => divide_with!($pages, true, true),
+                }
+            };
+            ($pages:literal, $categories:literal, $entries:literal) => {
+                match (rows.has_missing(), rows.lows().is_empty()) {
+                    (false, true) => {
+                        divide::<$pages, false, false, $categories, $entries, E>(descent, clusters, exits, rows)
+                    }
+                    (false, false) => {
+                        divide::<$pages, false, true, $categories, $entries, E>(descent, clusters, exits, rows)
+                    }
+                    (true, true) => {
+                        divide::<$pages, true, false, $categories, $entries, E>(descent, clusters, exits, rows)
+                    }
+                    (true, false) => {
+                        divide::<$pages, true, true, $categories, $entries, E>(descent, clusters, exits, rows)
+                    }
                 }
             };
         }
@@ -175,7 +188,7 @@ mod avx512 {
 
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi2,bmi1,popcnt")]
-    fn load<const PAGES: usize, const CATEGORIES: bool, E>(cluster: &Cluster<'_, E>) -> Loaded {
+    fn load<const PAGES: usize, const CATEGORIES: bool, const ENTRIES: bool, E>(cluster: &Cluster<'_, E>) -> Loaded {
         // SAFETY: each of these has 16 items.
         let (cells, cuts, left_of) = unsafe {
             (
@@ -196,11 +209,11 @@ mod avx512 {
             far: if PAGES > 4 { has_bit(4 * PAGE as i32) } else { 0 },
             numbers,
             missing_right: flagged & numbers,
-            bits: sets & !flagged & !SET,
+            bits: if ENTRIES { sets & !flagged & !SET } else { sets & !SET },
             compared: sets & flagged & !SET,
             cuts,
             left_of,
-            alone: if CATEGORIES { cluster.alone() } else { None },
+            alone: if ENTRIES { cluster.alone() } else { None },
         }
     }
 
@@ -249,14 +262,20 @@ mod avx512 {
         /// There must be `PAGES` pages of the row, and `PAGES` pages of lows if there are any.
         #[inline]
         #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi2,bmi1,popcnt")]
-        unsafe fn exit<const PAGES: usize, const MISSING: bool, const ROUNDED: bool, const CATEGORIES: bool>(
+        unsafe fn exit<
+            const PAGES: usize,
+            const MISSING: bool,
+            const ROUNDED: bool,
+            const CATEGORIES: bool,
+            const ENTRIES: bool,
+        >(
             self,
             clusters: &Clusters,
             cluster: &Loaded,
             lows: &[u32; LANES],
             row: usize,
         ) -> (usize, bool) {
-            if CATEGORIES && let Some(split) = cluster.alone {
+            if ENTRIES && let Some(split) = cluster.alone {
                 let goes_right = clusters.alone().goes_right(split, |place| self.rows.entry(row, place));
                 return (usize::from(goes_right), false);
             }
@@ -282,7 +301,9 @@ mod avx512 {
             if CATEGORIES {
                 let (values, cuts) = (_mm512_castps_si512(values), _mm512_castps_si512(cluster.cuts));
                 right |= _mm512_mask_test_epi32_mask(cluster.bits, values, cuts);
-                right |= _mm512_mask_cmpeq_epi32_mask(cluster.compared, values, cuts);
+                if ENTRIES {
+                    right |= _mm512_mask_cmpeq_epi32_mask(cluster.compared, values, cuts);
+                }
             }
             // The last exit is on the left side of no split, so one is found.
             let open = _mm512_testn_epi32_mask(_mm512_set1_epi32(right.into()), cluster.left_of);
@@ -306,6 +327,7 @@ mod avx512 {
         const MISSING: bool,
         const ROUNDED: bool,
         const CATEGORIES: bool,
+        const ENTRIES: bool,
         E: Flagged,
     >(
         descent: &mut RowDescent,
@@ -330,7 +352,7 @@ mod avx512 {
                 unsafe {
                     let ids = std::slice::from_raw_parts(ids, len);
                     debug_assert!(ids.iter().all(|&row| is_a_row(row.into())), "lists are of rows");
-                    go_on::<PAGES, MISSING, ROUNDED, CATEGORIES, E>(
+                    go_on::<PAGES, MISSING, ROUNDED, CATEGORIES, ENTRIES, E>(
                         clusters, following, cluster, ids, values, leaves, doubtful,
                     );
                 }
@@ -338,14 +360,18 @@ mod avx512 {
             }
             // SAFETY: only clusters are pending.
             let cluster = unsafe { clusters.cluster(following, cluster) };
-            let loaded = load::<PAGES, CATEGORIES, E>(&cluster);
+            let loaded = load::<PAGES, CATEGORIES, ENTRIES, E>(&cluster);
             for at in 0..len {
                 // SAFETY: as above; an exit is below `LANES`.
                 unsafe {
                     let row = usize::from(*ids.add(at));
                     debug_assert!(is_a_row(row), "lists are of rows");
-                    let (exit, is_doubtful) =
-                        values.exit::<PAGES, MISSING, ROUNDED, CATEGORIES>(clusters, &loaded, cluster.lows, row);
+                    let (exit, is_doubtful) = values.exit::<PAGES, MISSING, ROUNDED, CATEGORIES, ENTRIES>(
+                        clusters,
+                        &loaded,
+                        cluster.lows,
+                        row,
+                    );
                     *exits.add(at) = exit as u8;
                     *leaves.add(row) = (*cluster.exits.get_unchecked(exit)).into();
                     if ROUNDED && is_doubtful {
@@ -399,6 +425,7 @@ mod avx512 {
         const MISSING: bool,
         const ROUNDED: bool,
         const CATEGORIES: bool,
+        const ENTRIES: bool,
         E: Flagged,
     >(
         clusters: &Clusters,
@@ -422,9 +449,13 @@ mod avx512 {
                 let (next, is_doubtful) = unsafe {
                     let cluster = clusters.cluster(following, places[which]);
                     let row = usize::from(ids[which]);
-                    let loaded = load::<PAGES, CATEGORIES, E>(&cluster);
-                    let (exit, is_doubtful) =
-                        values.exit::<PAGES, MISSING, ROUNDED, CATEGORIES>(clusters, &loaded, cluster.lows, row);
+                    let loaded = load::<PAGES, CATEGORIES, ENTRIES, E>(&cluster);
+                    let (exit, is_doubtful) = values.exit::<PAGES, MISSING, ROUNDED, CATEGORIES, ENTRIES>(
+                        clusters,
+                        &loaded,
+                        cluster.lows,
+                        row,
+                    );
                     ((*cluster.exits.get_unchecked(exit)).into(), is_doubtful)
                 };
                 if ROUNDED && is_doubtful {
@@ -540,7 +571,7 @@ mod tests {
         fn rows_reach_the_leaves_of_a_plain_descent(
             n_splits in prop_oneof![0..300u64, 2000..3000u64], n_features in prop_oneof![1..=6usize, 1..=MAX_FEATURES],
             skew in prop::sample::select(vec![1, 3, 1000]), first_leaf in prop::sample::select(vec![0, 1 << 15]),
-            n_rows in 1..400usize, kind in 0..3u64,
+            n_rows in 1..400usize, (has_missing, is_single) in any::<(bool, bool)>(),
             categorical in prop::collection::vec(prop::sample::select(vec![1, 2, 7, 30, 31, 200, 300]), 0..4), seed: u64,
         ) {
             if !is_possible(n_features) {
@@ -560,15 +591,15 @@ mod tests {
             let clusters = Clusters::new(n_features, &n_categories, splits.len(), root, split).unwrap();
             let x = Array2::from_shape_fn((n_rows, n_features), |(row, feature)| {
                 let at = 2_000_000 + (row * n_features + feature) as u64;
-                match draws.below(if kind == 0 { 30 } else { 1000 }, 10_000_000 + at) {
+                match draws.below(if has_missing { 30 } else { 1000 }, 10_000_000 + at) {
                     0 => f64::INFINITY,
                     1 => f64::NEG_INFINITY,
-                    2 if kind == 0 => f64::NAN,
-                    3 if kind < 2 => -1e300,
+                    2 if has_missing => f64::NAN,
+                    3 if !is_single => -1e300,
                     _ if feature < categorical.len() => {
                         draws.below(u64::from(categorical[feature]) + 3, at) as f64 - 1.0
                     }
-                    _ if kind == 2 => f64::from(number(draws, at) as f32),
+                    _ if is_single => f64::from(number(draws, at) as f32),
                     _ => number(draws, at),
                 }
             });
@@ -600,7 +631,7 @@ mod tests {
                 descent.leaves().to_vec()
             };
             prop_assert_eq!(&found(&x.view()), &expected);
-            if kind == 2 {
+            if is_single {
                 prop_assert_eq!(&found(&x.mapv(|value| value as f32).view()), &expected);
             }
         }
