@@ -164,6 +164,7 @@ fn one_by_one(n_trees: u64) -> Box<dyn Fn()> {
     })
 }
 
+/// The forest of these trees.
 fn packed(trees: &[Tree]) -> Forest {
     let member = |(seed, tree)| Member { tree: Arc::new(PackedTree::new(tree, 1.0)), seed };
     Forest::new((0..).zip(trees).map(member).collect()).expect("trees of one target")
@@ -194,11 +195,8 @@ fn explanation(x: &Csc, n_classes: u32) -> Box<dyn Fn()> {
     let target = random_classes(data.n_samples(), n_classes, 2).expect("classes");
     let params = TreeParams { max_features: MaxFeatures::Sqrt, ..TreeParams::new(CriterionKind::Gini) };
     let params = params.check(data.n_samples(), data.n_features()).expect("valid");
-    let member = |seed| {
-        let tree = grow(&data, &target, &params, seed, &runtime).expect("a tree");
-        Member { tree: Arc::new(PackedTree::new(&tree, 1.0)), seed }
-    };
-    let forest = Forest::new((0..10).map(member).collect()).expect("trees of one target");
+    let trees: Vec<_> = (0..10).map(|tree| grow(&data, &target, &params, tree, &runtime).expect("a tree")).collect();
+    let forest = packed(&trees);
     let rows = x.to_dense().slice_move(s![..64, ..]);
     Box::new(move || {
         let runtime = Runtime::new(1, &NEVER);

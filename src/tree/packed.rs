@@ -249,10 +249,7 @@ impl PackedTree {
         if value.is_nan() {
             return split.missing_go_left();
         }
-        match set_word::small(split.threshold) {
-            Some(set) => set.goes_left(value),
-            None => set_word::view(split.threshold, &self.sets).goes_left(value),
-        }
+        set_word::goes_left(split.threshold, &self.sets, value)
     }
 }
 

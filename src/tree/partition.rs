@@ -154,8 +154,8 @@ mod avx512 {
                 }
             };
         }
-        // SAFETY: the features are supported. There is a page for each of the features of each row, there is
-        // room for the lists, and the exits belong to the clusters.
+        // SAFETY: the features are supported. There is a page for each of the features of each row, and one
+        // of lows if there are any. There is room for the lists, and the exits belong to the clusters.
         unsafe {
             match rows.per_row() {
                 1 => divide_with!(1),
@@ -243,14 +243,13 @@ mod avx512 {
     struct Values<'a> {
         rows: &'a Pages,
         pages: *const Page,
-        /// Null if no value was rounded.
+        /// Of no use if no value was rounded.
         lows: *const Page,
     }
 
     impl<'a> Values<'a> {
         fn new(rows: &'a Pages) -> Self {
-            let lows = if rows.lows().is_empty() { std::ptr::null() } else { rows.lows().as_ptr() };
-            Self { rows, pages: rows.pages().as_ptr(), lows }
+            Self { rows, pages: rows.pages().as_ptr(), lows: rows.lows().as_ptr() }
         }
 
         /// The exit that a row takes, and whether that is doubtful: a value is equal to a cut, and what was
@@ -259,7 +258,7 @@ mod avx512 {
         ///
         /// # Safety
         ///
-        /// There must be `PAGES` pages of the row, and `PAGES` pages of lows if there are any.
+        /// There must be `PAGES` pages of the row, and `PAGES` pages of lows if values are `ROUNDED`.
         #[inline]
         #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi2,bmi1,popcnt")]
         unsafe fn exit<
@@ -288,7 +287,7 @@ mod avx512 {
             }
             if ROUNDED {
                 let equal = _mm512_mask_cmp_ps_mask::<_CMP_EQ_OQ>(cluster.numbers, values, cluster.cuts);
-                if equal != 0 && !self.lows.is_null() {
+                if equal != 0 {
                     // SAFETY: the caller promises these pages as well. `lows` has 16 items.
                     let (of_row, of_cuts) = unsafe {
                         let of_row = gather::<PAGES>(cluster, self.lows.add(row * PAGES));
@@ -318,9 +317,9 @@ mod avx512 {
     ///
     /// # Safety
     ///
-    /// The ids in pending lists must be ids of rows that have leaves and pages. Each side of the ids, and the
-    /// exits, must have [`IDS`] items more than there are rows. `following` must be the exits of the
-    /// clusters.
+    /// The ids in pending lists must be ids of rows that have leaves and pages, and pages of lows if values are
+    /// `ROUNDED`. Each side of the ids, and the exits, must have [`IDS`] items more than there are rows.
+    /// `following` must be the exits of the clusters.
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi2,bmi1,popcnt")]
     unsafe fn divide<
         const PAGES: usize,
@@ -416,8 +415,8 @@ mod avx512 {
     ///
     /// # Safety
     ///
-    /// There must be pages and a leaf for each row. `cluster` must be one, and `following` the exits
-    /// of the clusters.
+    /// There must be pages and a leaf for each row, and pages of lows if values are `ROUNDED`. `cluster`
+    /// must be one, and `following` the exits of the clusters.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi2,bmi1,popcnt")]
     unsafe fn go_on<

@@ -34,7 +34,8 @@ pub trait Walk: Sync {
     /// The position that follows `at`, which is not a leaf, for a row whose value of a feature is
     /// `value(feature)`.
     fn step(&self, at: u32, value: impl Fn(u32) -> f64) -> u32;
-    /// The same for a row whose [bit](super::row_bits) for a feature is `bit(feature)`.
+    /// The position that follows, as [`step`](Self::step) finds it, for a row of which the
+    /// [bits](super::row_bits) of its categories are known: `bit(feature)` each.
     #[doc(hidden)]
     #[inline]
     fn step_by_bits(&self, at: u32, value: impl Fn(u32) -> f64, _bit: impl Fn(u32) -> u64) -> u32 {

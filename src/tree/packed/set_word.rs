@@ -27,9 +27,18 @@ pub fn view(word: u64, sets: &[u64]) -> SetView<'_> {
     }
 }
 
+/// Whether a value that is not missing goes left by the set of a word.
+#[inline]
+pub fn goes_left(word: u64, sets: &[u64], value: f64) -> bool {
+    match small(word) {
+        Some(set) => set.goes_left(value),
+        None => SetView::at(sets, number(word)).goes_left(value),
+    }
+}
+
 /// The small set of a word, if it has one.
 #[inline]
-pub fn small(word: u64) -> Option<SmallSet> {
+fn small(word: u64) -> Option<SmallSet> {
     (word & SMALL_SET == SMALL_SET).then(|| SmallSet::from_bits(word))
 }
 
