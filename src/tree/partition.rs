@@ -317,8 +317,8 @@ mod avx512 {
     ///
     /// # Safety
     ///
-    /// The ids in pending lists must be ids of rows that have leaves and pages, and pages of lows if values are
-    /// `ROUNDED`. Each side of the ids, and the exits, must have [`IDS`] items more than there are rows.
+    /// The ids in pending lists must be ids of rows that have leaves and pages, and pages of lows if values
+    /// are `ROUNDED`. Each side of the ids, and the exits, must have [`IDS`] items more than there are rows.
     /// `following` must be the exits of the clusters.
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi2,bmi1,popcnt")]
     unsafe fn divide<
