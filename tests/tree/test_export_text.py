@@ -70,6 +70,7 @@ def test_the_text_of_iris_and_diabetes():
                         ).fit(data["data"][:, 2:3], data["target"]),
                         feature_names=names if names is None else names[2:3],
                         show_weights=show_weights,
+                        decimals=2,
                     )
                     for module, export in (
                         (spinney, export_text),
@@ -79,51 +80,26 @@ def test_the_text_of_iris_and_diabetes():
                 assert ours == theirs
 
 
-def find_thresholds(text):
-    """Return the thresholds in a text, for each feature, in the order of the lines."""
-    found = re.findall(r"(feature_\d+) <= (\S+)", text)
-    return {name: [t for n, t in found if n == name] for name, _ in found}
-
-
 @pytest.mark.parametrize(
-    "scale", [1e-300, 1e-20, 1e-9, 1e-6, 1e-3, 0.01, 1.0, 1e6, 1e12, 1e16, 1e300]
+    ("values", "threshold"),
+    [
+        ([0.0, 1.0], "0.50"),
+        ([0.0, 0.35], None),
+        ([0.17, 0.18], None),
+        ([1e-6, 3e-6], None),
+        ([1699999999.0, 1700000002.0], "1700000000.50"),
+        ([1699999872.0, 1700000000.0], "1699999936.00"),
+        ([1e300, 2e300], "1.5e+300"),
+    ],
 )
-@pytest.mark.parametrize("offset", [0.0, 1.0, 1.7e9])
-def test_thresholds_are_told_apart(scale, offset):
-    """Unless `decimals` is given, which is obeyed."""
-    X = (offset + scale * np.arange(1, 9))[:, None]
-    n_distinct = len(np.unique(X))
-    tree = spinney.DecisionTreeRegressor(random_state=0).fit(X, np.arange(8.0) ** 2)
-    text = export_text(tree)
-    thresholds = find_thresholds(text).get("feature_0", [])
-    assert len({float(number) for number in thresholds}) == len(thresholds) == n_distinct - 1
-    assert 0.0 not in map(float, thresholds)
+def test_thresholds_are_exact_and_short(values, threshold):
+    """None means the shortest text of the double. A number of decimals that is given is obeyed."""
+    tree = spinney.DecisionTreeRegressor().fit(np.array(values)[:, None], [0.0, 1.0])
+    exact = float(tree.tree_.threshold[0])
+    assert export_text(tree).startswith(f"|--- feature_0 <= {threshold or repr(exact)}\n")
     for decimals in (0, 2, 3):
-        given = find_thresholds(export_text(tree, decimals=decimals)).get("feature_0", [])
-        cuts = [float(number) for number in tree.tree_.threshold if number != -2]
-        assert sorted(given, key=float) == sorted(
-            (f"{cut:.{decimals}f}" for cut in cuts), key=float
-        )
-
-
-def test_two_decimals_stay_where_they_tell_apart():
-    """For each feature by itself."""
-    X = np.column_stack([np.arange(8.0) // 4, 1e-6 * np.arange(8.0)])
-    y = [0, 1, 2, 3, 10, 11, 12, 13]
-    tree = spinney.DecisionTreeRegressor(max_features=None, random_state=0).fit(X, y)
-    found = find_thresholds(export_text(tree))
-    assert found.get("feature_0", ["0.50"]) == ["0.50"]
-    assert len(set(found["feature_1"])) == len(found["feature_1"])
-    iris = spinney.DecisionTreeClassifier(random_state=0).fit(*load_iris(return_X_y=True))
-    assert export_text(iris) == export_text(iris, decimals=2)
-
-
-def test_only_shown_thresholds_count():
-    """What is below `max_depth` needs no digits."""
-    X, y = np.array([[0.0], [1.0], [1.0001], [1.0002]]), [0.0, 10.0, 10.5, 11.5]
-    tree = spinney.DecisionTreeRegressor().fit(X, y)
-    assert find_thresholds(export_text(tree, max_depth=0)) == {"feature_0": ["0.50"]}
-    assert find_thresholds(export_text(tree))["feature_0"][0] == "0.50000"
+        given = export_text(tree, decimals=decimals)
+        assert given.startswith(f"|--- feature_0 <= {exact:.{decimals}f}\n")
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1e-9, 1e-4, 0.02])

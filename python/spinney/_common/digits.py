@@ -38,32 +38,21 @@ def fix_digits(digits: int) -> Format:
     return lambda number: f"{number:.{digits}g}"
 
 
-def tell_apart(
-    numbers: NDArray[np.float64], make: Callable[[int], Format], decimals: int
-) -> Format:
-    """Return the plainest format in which distinct numbers differ, and none but 0 reads as 0.
+def exactly(plain: Format) -> Format:
+    """Return a format whose texts read as the numbers themselves, in double precision.
 
     Parameters
     ----------
-    numbers : ndarray
-    make : callable
-        Returns the plain format with a number of decimal places.
-    decimals : int
-        The smallest number of them.
+    plain : callable
+        The format of all numbers that read as themselves in it. Others have as few digits as that
+        takes.
     """
-    distinct = np.unique(numbers)
-    with np.errstate(over="ignore"):
-        gaps = np.concatenate([np.diff(distinct), abs(distinct[distinct != 0])])
-    harmless = _HARMLESS * float(gaps.min(initial=np.inf))
-    for place, choose in enumerate(_list_formats(make, decimals)):
-        read = _read(choose, distinct)
-        if np.unique(read).size < distinct.size or np.any((read == 0) & (distinct != 0)):
-            continue
-        # The plain format is kept as it is. Others show where between its neighbours a number is.
-        if place == 0 or np.all(abs(read - distinct) <= harmless):
-            break
-    # The last format reads as the numbers themselves.
-    return choose
+
+    def format_number(number: float) -> str:
+        text = plain(number) if abs(number) < _LONGEST else ""
+        return text if text and float(text) == number else repr(float(number))
+
+    return format_number
 
 
 def resolve(numbers: NDArray[np.float64], make: Callable[[int], Format], decimals: int) -> Format:

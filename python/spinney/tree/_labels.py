@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
 from spinney._common.checks import check_int, is_bool
-from spinney._common.digits import Default, Format
+from spinney._common.digits import Default, Format, exactly
 from spinney._common.messages import reject_parameter
 from spinney.tree._base import BaseDecisionTree
-from spinney.tree._words import TreeWords, find_names, list_shown, tell_thresholds_apart
+from spinney.tree._words import TreeWords, find_names
 
 # Longer names are cut.
 _MAX_NAME = 22
@@ -124,11 +124,11 @@ class NodeLabels:
         self._options = options
         self._show_shares = show_shares
         self._tree = estimator.tree_
-        of_thresholds = None
-        if isinstance(options.precision, Default):
-            shown = list_shown(self._tree, options.max_depth)
-            of_thresholds = tell_thresholds_apart(self._tree, shown, make_format, options.precision)
-        self._words = TreeWords(estimator, names, self.format_number, _list_members, of_thresholds)
+        is_asked = not isinstance(options.precision, Default)
+        format_threshold = self.format_number if is_asked else exactly(self.format_number)
+        self._words = TreeWords(
+            estimator, names, self.format_number, _list_members, format_threshold
+        )
         self._criterion = str(estimator.criterion)
         self._is_classifier = is_classifier(estimator)
         self.class_names: list[str] | None = None

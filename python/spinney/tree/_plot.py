@@ -71,7 +71,8 @@ def plot_tree(
         Whether boxes have round corners.
     precision : int, default=3
         Number of decimal places. None means 0. Of smaller numbers, that many digits are shown. If
-        it is not given, distinct thresholds of a feature have as many digits as they differ by.
+        it is not given, a threshold has as many digits as it takes to send each sample where the
+        tree sends it.
     ax : matplotlib axes, default=None
         Where to draw; what is there is removed. None means the current axes, or, if there is no
         figure, the axes of a new one, which is as large as the tree needs.

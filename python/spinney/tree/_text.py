@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from spinney._common.checks import check_int, is_bool
-from spinney._common.digits import Default, Format, fix_decimals, resolve
+from spinney._common.digits import Default, Format, exactly, fix_decimals, resolve
 from spinney._common.messages import reject_parameter
 from spinney._spinney import Tree
 from spinney.tree._base import BaseDecisionTree
@@ -23,7 +23,6 @@ from spinney.tree._words import (
     find_names,
     list_shown,
     measure_heights,
-    tell_thresholds_apart,
 )
 
 # Longer sets of categories are cut off after this many names.
@@ -67,8 +66,9 @@ def export_text(
         Number of dashes before each node, and so the indentation per level.
     decimals : int, default=2
         Number of decimal places. If it is not given, there are more where two would not do: where
-        distinct thresholds of a feature that are shown would look the same, where a threshold or a
-        value other than 0 would look like 0, or where all values in leaves would be about the same.
+        a threshold would be another number, so that the text would send some samples elsewhere than
+        the tree does; where a value other than 0 would look like 0; or where all values in leaves
+        would be about the same.
     show_weights : bool, default=False
         Whether to show the weights of the classes in each leaf of a classifier.
 
@@ -105,8 +105,8 @@ def export_text(
         reject_parameter("export_text", "show_weights", show_weights, "a bool")
     names = find_names("export_text", tree, feature_names, class_names, "feature_{}")
     nodes = tree.tree_
-    format_number, of_thresholds = _choose_formats(nodes, max_depth, decimals)
-    words = TreeWords(tree, names, format_number, _list_members, of_thresholds)
+    format_number, format_threshold = _choose_formats(nodes, max_depth, decimals)
+    words = TreeWords(tree, names, format_number, _list_members, format_threshold)
 
     lines = []
     # A stack of the nodes to be shown: the condition that leads to a node, the node, its level.
@@ -130,16 +130,15 @@ def export_text(
     return "\n".join([*lines, ""])
 
 
-def _choose_formats(
-    tree: Tree, max_depth: int | None, decimals: int
-) -> tuple[Format, dict[int, Format]]:
-    """Return how numbers are written, and the thresholds of each feature."""
+def _choose_formats(tree: Tree, max_depth: int | None, decimals: int) -> tuple[Format, Format]:
+    """Return how numbers are written, and how thresholds are."""
+    plain = fix_decimals(decimals)
     if not isinstance(decimals, Default):
-        return fix_decimals(decimals), {}
+        return plain, plain
     shown = list_shown(tree, max_depth)
     leaves = shown[tree.children_left[shown] < 0]
     values = resolve(tree.value[leaves][:, :, 0].ravel(), fix_decimals, decimals)
-    return values, tell_thresholds_apart(tree, shown, fix_decimals, decimals)
+    return values, exactly(plain)
 
 
 def _describe_split(words: TreeWords, node: int) -> tuple[str, str]:
@@ -242,7 +241,8 @@ def export_graphviz(
         Whether "<=" becomes "≤".
     precision : int, default=3
         Number of decimal places. None means 0. Of smaller numbers, that many digits are shown. If
-        it is not given, distinct thresholds of a feature have as many digits as they differ by.
+        it is not given, a threshold has as many digits as it takes to send each sample where the
+        tree sends it.
     fontname : str, default='helvetica'
 
     Returns

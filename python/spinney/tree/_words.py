@@ -11,7 +11,7 @@ from sklearn.base import is_classifier
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from spinney._common.digits import Format, tell_apart
+from spinney._common.digits import Format
 from spinney._common.messages import reject_parameter
 from spinney._data.categories import Categories
 from spinney._spinney import Tree
@@ -136,8 +136,8 @@ class TreeWords:
         Returns a number as text.
     list_members : callable
         Returns the names of the categories of a set as text, cut short if there are many.
-    format_thresholds : dict of int and callable, default=None
-        What returns the thresholds of some features as text, in the place of `format_number`.
+    format_threshold : callable
+        Returns a threshold as text.
     """
 
     def __init__(
@@ -146,13 +146,13 @@ class TreeWords:
         names: Names,
         format_number: Format,
         list_members: Callable[[Iterable[str], int], str],
-        format_thresholds: dict[int, Format] | None = None,
+        format_threshold: Format,
     ) -> None:
         self.tree = estimator.tree_
         self.names = names
         self.format_number = format_number
         self._list_members = list_members
-        self._format_thresholds = format_thresholds or {}
+        self._format_threshold = format_threshold
         self._n_categories = self.tree.n_categories
         self._with_missing = set(estimator._with_missing.tolist())
 
@@ -168,8 +168,7 @@ class TreeWords:
             has_empty_side, empty_is_left = listed.shape[0] == 0, listed_left
         else:
             threshold = float(self.tree.threshold[node])
-            text = self._format_thresholds.get(feature, self.format_number)(threshold)
-            left, right = (f"{sign} {text}" for sign in ("<=", "> "))
+            left, right = (f"{sign} {self._format_threshold(threshold)}" for sign in ("<=", "> "))
             # No value is above infinity.
             has_empty_side, empty_is_left = threshold == np.inf, False
         missing_left: bool | None = None
@@ -212,31 +211,6 @@ def list_shown(tree: Tree, max_depth: int | None) -> NDArray[np.intp]:
         children = np.concatenate([tree.children_left[splits], tree.children_right[splits]])
         shown.append(children.astype(np.intp))
     return np.concatenate(shown)
-
-
-def tell_thresholds_apart(
-    tree: Tree, nodes: NDArray[np.intp], make: Callable[[int], Format], decimals: int
-) -> dict[int, Format]:
-    """Return for each feature that some nodes split a format that tells their thresholds apart.
-
-    Parameters
-    ----------
-    tree : Tree
-    nodes : ndarray of int
-    make : callable
-        Returns the plain format with a number of decimal places.
-    decimals : int
-        The smallest number of them.
-    """
-    splits = nodes[tree.children_left[nodes] >= 0]
-    features, thresholds = tree.feature[splits], tree.threshold[splits]
-    # Categorical splits have none, and splits of missing values have infinity.
-    is_number = np.isfinite(thresholds)
-    features, thresholds = features[is_number], thresholds[is_number]
-    return {
-        int(feature): tell_apart(thresholds[features == feature], make, decimals)
-        for feature in np.unique(features)
-    }
 
 
 def measure_heights(left: NDArray[np.int64], right: NDArray[np.int64]) -> list[int]:
