@@ -182,6 +182,19 @@ def test_what_developers_need_is_no_extra():
     assert {name for names in used for name in names.split()} == set(known)
 
 
+def test_a_release_goes_to_one_index_whose_page_is_true():
+    """A second index could fail after the first; and pages that say "not yet" are not published."""
+    workflow = read(REPOSITORY, ".github/workflows/release.yml")
+    assert len(re.findall(r"^ +environment: ", workflow, re.MULTILINE)) == 1
+    assert "cargo publish" not in workflow
+    assert "\npublish = false\n" in read(REPOSITORY, "Cargo.toml")
+    wanted, name = re.search(r'run: grep -q "(pip .+)" (\S+)$', workflow, re.MULTILINE).groups()
+    page = read(REPOSITORY, name)
+    says_so = re.search(wanted, page, re.MULTILINE) is not None
+    assert says_so != ("not on a package index" in page)
+    assert re.search(wanted, "```console\npython -m pip install spinney\n```", re.MULTILINE)
+
+
 @pytest.mark.parametrize("version", ["v0.2.0", "0.2", "0.2.0rc1"])
 def test_an_odd_version_is_refused(tool, copies, version):
     with pytest.raises(SystemExit, match=f"must be three numbers with dots, got '{version}'"):
