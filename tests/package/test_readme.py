@@ -21,12 +21,39 @@ PAGES = (
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
 COMMANDS = re.findall(r"^```console\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+OUTPUTS = re.findall(r"^```output\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
 
 
 def test_blocks_are_found():
     """No block is hidden by its mark."""
     assert len(BLOCKS) == 9
-    assert README.count("```") == 2 * (len(BLOCKS) + len(COMMANDS))
+    assert README.count("```") == 2 * (len(BLOCKS) + len(COMMANDS) + len(OUTPUTS))
+
+
+def test_it_begins_with_the_two_commands():
+    """Below what they need, and before anything else."""
+    title, needs, commands = README.split("\n\n")[:3]
+    assert title == "# Spinney"
+    assert needs.count("\n") == 0
+    for need in ("Python 3.10", "`venv`", "Rust", "linker", "make", "network", "minutes"):
+        assert need in needs
+    lines = commands.removeprefix("```console\n").removesuffix("\n```").splitlines()
+    assert [line.partition("#")[0].strip() for line in lines] == ["make demo", "make test"]
+    assert all(line.partition("# ")[2] for line in lines)
+
+
+def test_what_is_new_stands_above_the_recipes():
+    """A line for each, with its page and the name to import."""
+    above = README.partition("\n## Recipes\n")[0]
+    for page, name in {
+        "uncertainty": "spinney.conformal",
+        "quantiles": "RandomForestQuantileRegressor",
+        "survival": "spinney.survival",
+        "anomalies": "IsolationForest",
+        "imputation": "MissForestImputer",
+        "boruta": "Boruta",
+    }.items():
+        assert re.search(rf"^- \[.+\]\(docs/{page}\.md\).*: `{name}`\.$", above, re.MULTILINE), page
 
 
 @pytest.mark.parametrize("number", range(len(BLOCKS)))
@@ -39,8 +66,9 @@ def test_the_first_block_is_a_change_of_one_import(tmp_path):
     lines = BLOCKS[0].splitlines()
     assert len([line for line in lines if line]) <= 6
     theirs = BLOCKS[0].replace("from spinney import", "from sklearn.ensemble import")
-    scores = [float(run_blocks([block], tmp_path)[0]) for block in (BLOCKS[0], theirs)]
-    assert abs(scores[0] - scores[1]) < 0.02
+    printed = [run_blocks([block], tmp_path)[0] for block in (BLOCKS[0], theirs)]
+    assert printed[0] == OUTPUTS[0]
+    assert abs(float(printed[0]) - float(printed[1])) < 0.02
 
 
 def test_commands_are_targets_of_make():
@@ -52,8 +80,10 @@ def test_commands_are_targets_of_make():
     assert {"demo", "test", "wheel", "lint", "help", "peers"} <= set(targets)
     for target in targets:
         assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
+    # Debian's and Homebrew's Python install only into an environment.
     assert [line for line in lines if not line.startswith("make ")] == [
-        "python -m pip install dist/*.whl"
+        "python3 -m venv env",
+        "env/bin/python -m pip install dist/*.whl",
     ]
 
 
