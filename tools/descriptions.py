@@ -75,14 +75,13 @@ min_samples_category
     as one category. Missing values are a category here: if they are fewer, they go where the
     other rare categories go.
 category_order
-    Which samples put the categories of a feature in the order that splits cut. "node": in each
-    node the samples of the node. "tree": once per tree, which keeps
-    splits from following chance: the samples that the tree is not grown on, or, if it is
-    grown on all, a random half of them. `min_samples_category` has no effect on such
-    features. If this order does not correlate with the targets of the other samples, the
-    tree does without a feature of more than 32 categories. "auto": "tree" for features of
-    more than 10 categories, unless `min_samples_category` is above 1; otherwise "node".
-    Random thresholds need no order.
+    Which samples order the categories of a feature; a split cuts this order in two. "node":
+    the samples of the node, in each node. "tree": samples that the tree is not grown on, or,
+    if it is grown on all, a random half of them, once per tree; this keeps splits from
+    fitting noise. `min_samples_category` has no effect on such features, and a tree drops a
+    feature with more than 32 categories if its order does not correlate with the targets of
+    the other samples. "auto": "tree" for features with more than 10 categories, unless
+    `min_samples_category` is above 1; otherwise "node". Random thresholds need no order.
 handle_unknown
     What predictions do with categories that did not occur in `fit`. "ignore": splits send
     them to the child with the larger weight, and a warning names features without any known
@@ -227,11 +226,12 @@ oob_score
 _CLASS_SAMPLING = """
 class_sampling
     How many samples of each class a tree gets with `bootstrap=True`, in imbalanced-learn's words.
-    None: as it comes. "all": of each class as many as the smallest one has, "not minority",
-    "majority" and so on only of these classes. A float: the samples of the smaller of two classes
-    divided by the samples of the larger one. A dict: numbers by label; a callable makes such a
-    dict of `y`. Other classes get as many draws as they have samples. Samples of a class are drawn
-    evenly, and trees weigh them by their weights.
+    None: classes are ignored. "all": every class gets as many samples as the smallest one.
+    "not minority", "majority" and so on: only these classes do. A float: the samples of the
+    smaller of two classes divided by the samples of the larger one. A dict maps labels to numbers
+    of samples; a callable is called with `y` and returns such a dict. Classes that are not named
+    get as many draws as they have samples. Within a class all samples are equally likely, and
+    trees weigh them by their weights.
 """
 
 _FOREST_REGRESSOR = """
@@ -305,7 +305,8 @@ estimators_
 
 _QUANTILE_FOREST = """
 default_quantiles
-    What `predict` predicts if it is not told: quantiles in [0, 1], or "mean" (None means the same).
+    What `predict` returns if `quantiles` is not given: quantiles in [0, 1], or "mean" (None means
+    the same).
 criterion
     The loss that splits minimise: variance, mean absolute error, or half the mean Poisson deviance.
 max_samples_leaf
@@ -341,8 +342,8 @@ cause
     The number of the cause whose events are predicted: splits, risks and scores see events of other
     causes as censorings. None means that all events are alike.
 low_memory
-    Has no effect, as memory is never needed: curves are made when they are asked for. For
-    scikit-survival's sake.
+    Has no effect: curves are computed when they are asked for. It exists for compatibility with
+    scikit-survival.
 unique_times_
     The distinct times of the training samples, ascending.
 event_times_
@@ -415,8 +416,9 @@ samples
     The samples of each tree, where `bootstrap=True` is not to draw them: blocks, groups or windows
     of time. A list with an array of indices (repeated for samples that count several times), or a
     mask, for each of the `n_estimators` trees; or an array or sparse matrix of counts of shape
-    (n_estimators, n_samples). Trees weigh samples by `sample_weight` times the count. What is out
-    of bag follows them. With `warm_start` the samples of all trees, also of those that are there.
+    (n_estimators, n_samples). Trees weigh samples by `sample_weight` times the count. Samples that
+    a tree does not get are out of bag for it. With `warm_start`, give the samples of all trees,
+    including those that are already grown.
 """
 
 FOREST_TRAINING = TRAINING + _FOREST_TRAINING

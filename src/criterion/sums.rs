@@ -84,8 +84,7 @@ pub struct NarrowTotals {
 
 /// The sums of a node in one output, as loops over its cuts need them.
 ///
-/// The excess of some rows is the sum of their weights times the differences between their numbers
-/// and `floor + fraction`.
+/// excess(S) = sum over the rows of S of weight * (number - floor - fraction)
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Whole {
     /// An integer that is subtracted from all numbers.

@@ -60,14 +60,12 @@ pub(super) struct TreeRows<'a> {
 /// order is of use.
 #[derive(Clone, Copy)]
 pub(super) enum Sample<'a> {
-    /// How often the sample of the tree has each row. The rows that it does not have put categories in
-    /// order.
+    /// For each row, how often it is in the bag. The rows that are not in it put categories in order.
     Bag(&'a [u32]),
-    /// How many of the copies that each row stands for the sample of the tree has. The other copies put
-    /// categories in order.
+    /// For each row, its copies in the bag. The other copies put categories in order.
     Copies(&'a [RowCopies]),
-    /// The tree has all rows. The numbers say, for each row, how many of the rows that equal it are in the
-    /// half that does not put categories in order.
+    /// The tree has all rows. For each row, how many of its equals are in the half that does not put
+    /// categories in order.
     Halves(&'a KnownRows, &'a [u32]),
 }
 

@@ -125,13 +125,14 @@ class OobImportance(OutOfBag, ABC):
                 Standard deviations over them. Those over repeats say how much the permutation
                 matters, not how much the samples do.
             p_values : ndarray of shape (n_groups,), float64
-                The chance that a feature which says nothing has an importance as large. By default
-                by the importances that are 0 or negative, and their mirror images (Janitza et al.,
-                2018). This needs many features, most without information. It is 0 for an
-                importance above all of these, and NaN if no importance is negative. With
-                `n_null_fits`, by the importances of the same feature in forests for permuted
-                targets (Altmann et al., 2010): the share of these forests and of this one in which
-                it is as large. `n_null_fits=99` tells chances from 0.01 on.
+                The probability that an uninformative feature scores as high. By default it is
+                estimated from the importances that are 0 or negative, and their mirror images
+                (Janitza et al., 2018). This needs many features, most of them uninformative. It is
+                0 for an importance above all of these, and NaN if no importance is negative. With
+                `n_null_fits`, it is estimated from the importances of the same feature in forests
+                that are fitted to permuted targets (Altmann et al., 2010): the share of these
+                forests, and this one, in which the importance is at least as large. The smallest
+                value with `n_null_fits=99` is 0.01.
 
         Raises
         ------

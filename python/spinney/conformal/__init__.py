@@ -1,4 +1,4 @@
-"""Intervals and sets that hold: they cover as often as they say, whatever the data are."""
+"""Intervals and sets that cover new targets as often as they say, if samples are exchangeable."""
 
 from spinney.conformal._cross import CrossConformalClassifier, CrossConformalRegressor
 from spinney.conformal._jackknife import (

@@ -74,8 +74,9 @@ class BaseBaggedTrees(BaseTreeEstimator):
             windows of time. A list with an array of indices (repeated for samples that count
             several times), or a mask, for each of the `n_estimators` trees; or an array or sparse
             matrix of counts of shape (n_estimators, n_samples). Trees weigh samples by
-            `sample_weight` times the count. What is out of bag follows them. With `warm_start` the
-            samples of all trees, also of those that are there.
+            `sample_weight` times the count. Samples that a tree does not get are out of bag for it.
+            With `warm_start`, give the samples of all trees, including those that are already
+            grown.
 
         Returns
         -------

@@ -75,11 +75,11 @@ class BalancedRandomForestClassifier(ForestClassifier):
         and the predicted ones, both as indices into `classes_`, and returns the score. Samples that
         every tree was grown on are left out, with a warning.
     sampling_strategy : float, str, dict or callable, default="all"
-        How many samples of each class a tree gets. "all": of each class as many as the smallest one
-        has. "not minority" and its other name "auto", "not majority", "majority": the same for
-        these classes, and all samples of the others, once. A float, for two classes: the smaller
-        class divided by the larger one. A dict has the number for each class that is drawn. A
-        callable is called with `y` and returns such a dict.
+        How many samples of each class a tree gets. "all": every class gets as many samples as the
+        smallest one. "not minority" (also named "auto"), "not majority", "majority": only these
+        classes do, and the others have all their samples once. A float, for two classes: the
+        samples of the smaller one divided by those of the larger one. A dict maps labels to numbers
+        of samples. A callable is called with `y` and returns such a dict.
     replacement : bool, default=True
         Whether samples of a class are drawn with replacement.
     n_jobs : int, default=None
@@ -127,13 +127,13 @@ class BalancedRandomForestClassifier(ForestClassifier):
         one category. Missing values are a category here: if they are fewer, they go where the other
         rare categories go.
     category_order : {"auto", "node", "tree"}, default="auto"
-        Which samples put the categories of a feature in the order that splits cut. "node": in each
-        node the samples of the node. "tree": once per tree, which keeps splits from following
-        chance: the samples that the tree is not grown on, or, if it is grown on all, a random half
-        of them. `min_samples_category` has no effect on such features. If this order does not
-        correlate with the targets of the other samples, the tree does without a feature of more
-        than 32 categories. "auto": "tree" for features of more than 10 categories, unless
-        `min_samples_category` is above 1; otherwise "node". Random thresholds need no order.
+        Which samples order the categories of a feature; a split cuts this order in two. "node": the
+        samples of the node, in each node. "tree": samples that the tree is not grown on, or, if it
+        is grown on all, a random half of them, once per tree; this keeps splits from fitting noise.
+        `min_samples_category` has no effect on such features, and a tree drops a feature with more
+        than 32 categories if its order does not correlate with the targets of the other samples.
+        "auto": "tree" for features with more than 10 categories, unless `min_samples_category` is
+        above 1; otherwise "node". Random thresholds need no order.
     handle_unknown : {"ignore", "error"}, default="ignore"
         What predictions do with categories that did not occur in `fit`. "ignore": splits send them
         to the child with the larger weight, and a warning names features without any known

@@ -109,11 +109,12 @@ class ExtraTreesClassifier(ForestClassifier):
         it uses all of them.
     class_sampling : str, float, dict, callable or None, default=None
         How many samples of each class a tree gets with `bootstrap=True`, in imbalanced-learn's
-        words. None: as it comes. "all": of each class as many as the smallest one has, "not
-        minority", "majority" and so on only of these classes. A float: the samples of the smaller
-        of two classes divided by the samples of the larger one. A dict: numbers by label; a
-        callable makes such a dict of `y`. Other classes get as many draws as they have samples.
-        Samples of a class are drawn evenly, and trees weigh them by their weights.
+        words. None: classes are ignored. "all": every class gets as many samples as the smallest
+        one. "not minority", "majority" and so on: only these classes do. A float: the samples of
+        the smaller of two classes divided by the samples of the larger one. A dict maps labels to
+        numbers of samples; a callable is called with `y` and returns such a dict. Classes that are
+        not named get as many draws as they have samples. Within a class all samples are equally
+        likely, and trees weigh them by their weights.
     replace : bool, default=True
         Whether `bootstrap=True` draws with replacement. If False, no sample is drawn twice, drawn
         samples keep their weights, and `max_samples` must not exceed the number of samples with a

@@ -121,11 +121,12 @@ class LazyForestClassifier(BaggedClassifier, BaseLazyForest):
         it uses all of them.
     class_sampling : str, float, dict, callable or None, default=None
         How many samples of each class a tree gets with `bootstrap=True`, in imbalanced-learn's
-        words. None: as it comes. "all": of each class as many as the smallest one has, "not
-        minority", "majority" and so on only of these classes. A float: the samples of the smaller
-        of two classes divided by the samples of the larger one. A dict: numbers by label; a
-        callable makes such a dict of `y`. Other classes get as many draws as they have samples.
-        Samples of a class are drawn evenly, and trees weigh them by their weights.
+        words. None: classes are ignored. "all": every class gets as many samples as the smallest
+        one. "not minority", "majority" and so on: only these classes do. A float: the samples of
+        the smaller of two classes divided by the samples of the larger one. A dict maps labels to
+        numbers of samples; a callable is called with `y` and returns such a dict. Classes that are
+        not named get as many draws as they have samples. Within a class all samples are equally
+        likely, and trees weigh them by their weights.
     replace : bool, default=True
         Whether `bootstrap=True` draws with replacement. If False, no sample is drawn twice, drawn
         samples keep their weights, and `max_samples` must not exceed the number of samples with a
@@ -142,13 +143,13 @@ class LazyForestClassifier(BaggedClassifier, BaseLazyForest):
         one category. Missing values are a category here: if they are fewer, they go where the other
         rare categories go.
     category_order : {"auto", "node", "tree"}, default="auto"
-        Which samples put the categories of a feature in the order that splits cut. "node": in each
-        node the samples of the node. "tree": once per tree, which keeps splits from following
-        chance: the samples that the tree is not grown on, or, if it is grown on all, a random half
-        of them. `min_samples_category` has no effect on such features. If this order does not
-        correlate with the targets of the other samples, the tree does without a feature of more
-        than 32 categories. "auto": "tree" for features of more than 10 categories, unless
-        `min_samples_category` is above 1; otherwise "node". Random thresholds need no order.
+        Which samples order the categories of a feature; a split cuts this order in two. "node": the
+        samples of the node, in each node. "tree": samples that the tree is not grown on, or, if it
+        is grown on all, a random half of them, once per tree; this keeps splits from fitting noise.
+        `min_samples_category` has no effect on such features, and a tree drops a feature with more
+        than 32 categories if its order does not correlate with the targets of the other samples.
+        "auto": "tree" for features with more than 10 categories, unless `min_samples_category` is
+        above 1; otherwise "node". Random thresholds need no order.
     handle_unknown : {"ignore", "error"}, default="ignore"
         What predictions do with categories that did not occur in `fit`. "ignore": splits send them
         to the child with the larger weight, and a warning names features without any known
@@ -334,13 +335,13 @@ class LazyForestRegressor(BaggedRegressor, BaseLazyForest):
         one category. Missing values are a category here: if they are fewer, they go where the other
         rare categories go.
     category_order : {"auto", "node", "tree"}, default="auto"
-        Which samples put the categories of a feature in the order that splits cut. "node": in each
-        node the samples of the node. "tree": once per tree, which keeps splits from following
-        chance: the samples that the tree is not grown on, or, if it is grown on all, a random half
-        of them. `min_samples_category` has no effect on such features. If this order does not
-        correlate with the targets of the other samples, the tree does without a feature of more
-        than 32 categories. "auto": "tree" for features of more than 10 categories, unless
-        `min_samples_category` is above 1; otherwise "node". Random thresholds need no order.
+        Which samples order the categories of a feature; a split cuts this order in two. "node": the
+        samples of the node, in each node. "tree": samples that the tree is not grown on, or, if it
+        is grown on all, a random half of them, once per tree; this keeps splits from fitting noise.
+        `min_samples_category` has no effect on such features, and a tree drops a feature with more
+        than 32 categories if its order does not correlate with the targets of the other samples.
+        "auto": "tree" for features with more than 10 categories, unless `min_samples_category` is
+        above 1; otherwise "node". Random thresholds need no order.
     handle_unknown : {"ignore", "error"}, default="ignore"
         What predictions do with categories that did not occur in `fit`. "ignore": splits send them
         to the child with the larger weight, and a warning names features without any known

@@ -64,8 +64,8 @@ class SurvivalTree(StoredSurvivalModel, BaseDecisionTree):
         Largest number of leaves of a tree. The tree is then grown best first: the next node to be
         split is the one whose split has the highest statistic. None means no limit.
     low_memory : bool, default=False
-        Has no effect, as memory is never needed: curves are made when they are asked for. For
-        scikit-survival's sake.
+        Has no effect: curves are computed when they are asked for. It exists for compatibility with
+        scikit-survival.
     ccp_alpha : float, default=0.0
         Price of a leaf in split-complexity pruning: a grown tree is cut back to the subtree with
         the highest sum of log-rank statistics of its splits, less the prices of leaves. 0.0 means
@@ -90,13 +90,13 @@ class SurvivalTree(StoredSurvivalModel, BaseDecisionTree):
         one category. Missing values are a category here: if they are fewer, they go where the other
         rare categories go.
     category_order : {"auto", "node", "tree"}, default="auto"
-        Which samples put the categories of a feature in the order that splits cut. "node": in each
-        node the samples of the node. "tree": once per tree, which keeps splits from following
-        chance: the samples that the tree is not grown on, or, if it is grown on all, a random half
-        of them. `min_samples_category` has no effect on such features. If this order does not
-        correlate with the targets of the other samples, the tree does without a feature of more
-        than 32 categories. "auto": "tree" for features of more than 10 categories, unless
-        `min_samples_category` is above 1; otherwise "node". Random thresholds need no order.
+        Which samples order the categories of a feature; a split cuts this order in two. "node": the
+        samples of the node, in each node. "tree": samples that the tree is not grown on, or, if it
+        is grown on all, a random half of them, once per tree; this keeps splits from fitting noise.
+        `min_samples_category` has no effect on such features, and a tree drops a feature with more
+        than 32 categories if its order does not correlate with the targets of the other samples.
+        "auto": "tree" for features with more than 10 categories, unless `min_samples_category` is
+        above 1; otherwise "node". Random thresholds need no order.
     handle_unknown : {"ignore", "error"}, default="ignore"
         What predictions do with categories that did not occur in `fit`. "ignore": splits send them
         to the child with the larger weight, and a warning names features without any known

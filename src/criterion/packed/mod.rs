@@ -39,8 +39,7 @@ const FEW_BINS: usize = 16;
 const TURNS: usize = 4;
 
 /// A bin of a histogram and the rows beside it, as far as they bound the gain of a cut within the
-/// bin. The excess of some rows is the length of their weight times the difference between their
-/// mean and the node's mean.
+/// bin. excess(S) = |w(S) (mean(S) - mean(node))|, for a set of rows S of weight w(S).
 ///
 /// `low` is the weight of the rows before the bin, `high` the weight of the rows up to its end;
 /// `before` and `after` are the squared excesses of these two sets of rows. `middle` is the square

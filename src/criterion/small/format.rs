@@ -57,7 +57,7 @@ pub fn packed(weight: i32, excess: i32) -> i32 {
     excess * (1 << WEIGHT_BITS) + weight
 }
 
-/// The weight and the excess of some rows.
+/// The weight and the excess that [`packed`] has packed.
 pub fn unpacked(packed: i32) -> (i32, i32) {
     (packed & WEIGHT_MASK, packed >> WEIGHT_BITS)
 }

@@ -167,7 +167,7 @@ pub trait CriterionRows<C: Statistics + ?Sized>: Held {
     fn row(&self, _lanes: &Self::Lanes, _row: usize) -> (i64, i64) {
         unreachable!("there are no categories")
     }
-    /// The excess of some rows, exactly.
+    /// The exact excess of the rows on the left.
     fn excess(_left: &Self::Left) -> i64 {
         unreachable!("there are no categories")
     }
