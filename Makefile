@@ -1,7 +1,8 @@
 # Everything that people, hooks and CI run. `make help` lists the targets.
 #
 # Nothing is installed outside this directory: virtual environments live under .venv/, wheels in
-# dist/, Rust's output in target/. Stamp files make repeated calls quick.
+# dist/, Rust's output in target/. Stamp files make repeated calls quick. `make peers` keeps the data
+# that it fetches in scikit-learn's cache.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c

@@ -23,7 +23,7 @@ from paper import (
     write_results,
 )
 
-lazy = import_peer("lazy")
+common, lazy = import_peer("common"), import_peer("lazy")
 
 # The data sets, by the names of the paper; C2U is a drawing of the same kind, see shared/data.
 NAMES = {"C2U": "C-to-U", "Breast": "Breast", "Adult": "Adult", "ALL": "ALL", "Gamma": "Gamma"}
@@ -221,7 +221,7 @@ def main() -> int:
     )
     if find_missing(arguments.data, FILES):
         return 1
-    lazy.SHARED_DATA = arguments.data
+    common.SHARED_DATA = arguments.data
     data = {}
     for name in arguments.sets:
         data[name] = measure(lazy.DATA[NAMES[name]](), arguments.trees)

@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 
 import spinney
+from data_sets import find_data
 from real import SETS, halves
 
 SEED = 0
@@ -64,7 +65,11 @@ def main() -> None:
     print("set           ns a row and tree: categories codes ratio   bytes a node: likewise")
     ratios = []
     for name in arguments.sets:
-        train, test = halves(SETS[name][1](), arguments.rows)
+        file, read = SETS[name]
+        if not find_data(file).exists():
+            print(f"{name}: skipped, {file} is not there")
+            continue
+        train, test = halves(read(), arguments.rows)
         options = {"n_trees": arguments.trees, "is_regression": train.is_regression}
         native = fit(train.frame, train.y, categorical_features="from_dtype", **options)
         coded = fit(codes(train.frame), train.y, **options)

@@ -18,8 +18,8 @@ from sklearn.datasets import make_classification
 from sklearn.metrics import accuracy_score
 from sklearn.model_selection import LeaveOneOut
 
-from common import SHARED_DATA, print_versions, record
-from lazy import DATA, QUICK, SEED, Problem, cpu_seconds, parse_arguments, tenfold
+from common import print_versions, record
+from lazy import QUICK, SEED, Problem, cpu_seconds, load, parse_arguments, tenfold
 from spinney import DecisionTreeClassifier, RandomForestClassifier, RandomForestRegressor
 from spinney.model_selection import cross_val_predict, cross_val_score
 
@@ -148,20 +148,16 @@ def main() -> int:
     arguments = parse_arguments(__doc__.splitlines()[0])
     print(f"Cross-validation of forests of {arguments.trees} trees: CPU seconds")
     print_versions()
-    if not SHARED_DATA.exists():
-        print(f"skipped: {SHARED_DATA} not found")
-        return 0
     print(
         f"\n{'ten folds':12}{'criterion':>14}{'bootstrap':>10}{'ours':>10}{'loop':>10}{'ratio':>10}"
     )
-    for name in QUICK if arguments.quick else NAMES:
-        problem = DATA[name]()
+    for name, problem in load(QUICK if arguments.quick else NAMES):
         for criterion in (*CRITERIA, "squared_error"):
             compare_tenfold(name, problem, criterion, arguments)
     print(f"\n{'one left out':22}{'rows':>10}{'shared':>10}{'one fit':>10}{'fits':>10}")
-    for name, n_rows in LEFT_OUT.items():
+    for name, problem in load(LEFT_OUT):
         for criterion in CRITERIA:
-            compare_leave_one_out(name, DATA[name](), n_rows, criterion, arguments)
+            compare_leave_one_out(name, problem, LEFT_OUT[name], criterion, arguments)
     print(f"\n{'scored by a function':20}{'ours':>10}{'scikit-learn':>14}{'ratio':>10}")
     compare_loops(2000 if arguments.quick else 20_000, arguments)
     return 0

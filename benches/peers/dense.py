@@ -27,7 +27,6 @@ from sklearn.metrics import accuracy_score, r2_score
 
 import spinney
 from common import (
-    SHARED_DATA,
     Timing,
     mean_depth,
     positive,
@@ -36,11 +35,12 @@ from common import (
     same_bits,
     time_interleaved,
 )
+from data_sets import find_data
 from table1 import parse_rows
 
 SEED = 0
 QUICK_DIVISOR = 10
-COVERTYPE = SHARED_DATA / "covertype.npz"
+COVERTYPE = "covertype.npz"
 COVERTYPE_TRAIN_SHARE = 0.8
 RANGER_SCRIPT = Path(__file__).with_name("ranger.R")
 
@@ -275,7 +275,7 @@ def load_small(divisor: int) -> Split:
 
 
 def load_covertype(divisor: int) -> Split:
-    arrays = np.load(COVERTYPE)
+    arrays = np.load(find_data(COVERTYPE))
     X, y = arrays["X"], arrays["y"]
     order = np.random.default_rng(SEED).permutation(len(y))[: len(y) // divisor]
     return cut(X[order], y[order].astype(np.int64) - 1, int(COVERTYPE_TRAIN_SHARE * len(order)))
@@ -380,7 +380,7 @@ def compare(number: int, arguments: argparse.Namespace) -> bool:
     case = CASES[number - 1]
     plan = case.plan.quick() if arguments.quick else case.plan
     heading = f"{number}  {plan.title}; {case.data}"
-    if case.file is not None and not case.file.exists():
+    if case.file is not None and not find_data(case.file).exists():
         print(f"{heading}\n   skipped: {case.file} not found", flush=True)
         return True
     split = case.load(QUICK_DIVISOR if arguments.quick else 1)

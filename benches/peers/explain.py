@@ -21,7 +21,8 @@ import scipy.sparse
 import sklearn.datasets
 
 import spinney
-from common import SHARED_DATA, positive, print_versions, record
+from common import positive, print_versions, record
+from data_sets import find_data
 
 SEED = 0
 
@@ -124,7 +125,7 @@ def compare_importances(arguments: argparse.Namespace) -> bool:
 
 
 def explain_text(arguments: argparse.Namespace) -> bool:
-    files = [SHARED_DATA / f"news20_bydate_{part}.npz" for part in ("tfidf", "meta")]
+    files = [find_data(f"news20_bydate_{part}.npz") for part in ("tfidf", "meta")]
     if not all(file.exists() for file in files):
         print("20 Newsgroups skipped, its files are not there")
         return True

@@ -22,14 +22,15 @@ import numpy as np
 import sklearn.ensemble
 
 import spinney
-from common import SHARED_DATA, positive, print_versions, record, time_interleaved
+from common import positive, print_versions, record, time_interleaved
+from data_sets import find_data
 
 SEED = 0
 
 
 def covertype(n_classes: int) -> tuple[np.ndarray, np.ndarray]:
     """Half of the rows; of two classes, the most frequent one and the others."""
-    data = np.load(SHARED_DATA / "covertype.npz")
+    data = np.load(find_data("covertype.npz"))
     rows = np.random.default_rng(SEED).permutation(data["y"].shape[0])[::2]
     y = data["y"][rows]
     return data["X"][rows].astype(np.float32), y == 2 if n_classes == 2 else y
@@ -53,7 +54,7 @@ CASES: tuple[tuple[str, str, Callable[[], tuple[np.ndarray, np.ndarray]], int], 
 def compare(
     name: str, kind: str, load: Callable, n_trees: int, arguments: argparse.Namespace
 ) -> None:
-    if "covertype" in name and not (SHARED_DATA / "covertype.npz").exists():
+    if "covertype" in name and not find_data("covertype.npz").exists():
         print(f"{name:26}skipped, covertype.npz is not there")
         return
     X, y = load()

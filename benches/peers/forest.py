@@ -21,13 +21,13 @@ from sklearn.metrics import accuracy_score, roc_auc_score
 
 import spinney
 from common import (
-    SHARED_DATA,
     mean_depth,
     positive,
     print_versions,
     record_timings,
     time_interleaved,
 )
+from data_sets import find_data
 
 SEED = 0
 TEST_SHARE = 0.2
@@ -64,8 +64,8 @@ class Kind:
 RANDOM_FOREST = Kind("random forest", True, "RandomForestClassifier")
 EXTRA_TREES = Kind("extra trees", False, "ExtraTreesClassifier")
 
-NEWS20_FILES = (SHARED_DATA / "news20_bydate_tfidf.npz", SHARED_DATA / "news20_bydate_meta.npz")
-HIV_FILES = (SHARED_DATA / "hiv_ecfp4_counts.npz", SHARED_DATA / "hiv_meta.npz")
+NEWS20_FILES = ("news20_bydate_tfidf.npz", "news20_bydate_meta.npz")
+HIV_FILES = ("hiv_ecfp4_counts.npz", "hiv_meta.npz")
 
 
 def make_split(X: sp.csr_matrix, y: np.ndarray, train: np.ndarray) -> Split:
@@ -73,13 +73,13 @@ def make_split(X: sp.csr_matrix, y: np.ndarray, train: np.ndarray) -> Split:
 
 
 def load_news20() -> Split:
-    matrix, meta = NEWS20_FILES
+    matrix, meta = map(find_data, NEWS20_FILES)
     arrays = np.load(meta)
     return make_split(sp.load_npz(matrix), arrays["y"], arrays["is_train"])
 
 
 def load_hiv() -> Split:
-    matrix, meta = HIV_FILES
+    matrix, meta = map(find_data, HIV_FILES)
     y = np.load(meta)["y"].astype(np.int64)
     train = np.random.default_rng(SEED).permutation(len(y)) >= TEST_SHARE * len(y)
     return make_split(sp.load_npz(matrix), y, train)
@@ -156,7 +156,7 @@ def main() -> int:
     print_versions(arguments.jobs)
     for data, kinds in CASES:
         print(f"\n{data.title}")
-        missing = [path for path in data.files if not path.exists()]
+        missing = [name for name in data.files if not find_data(name).exists()]
         if missing:
             print(f"skipped: {missing[0]} not found")
             continue

@@ -21,7 +21,8 @@ import sklearn.ensemble
 from sklearn.metrics import roc_auc_score
 
 import spinney
-from common import SHARED_DATA, positive, print_versions, record, time_interleaved
+from common import positive, print_versions, record, time_interleaved
+from data_sets import find_data
 from real import SETS
 
 SEED = 0
@@ -38,7 +39,7 @@ def matrices(n_rows: int) -> Iterator[tuple[str, object]]:
         ("20 Newsgroups", "news20_bydate_tfidf.npz"),
         ("HIV fingerprints", "hiv_ecfp4_counts.npz"),
     ):
-        path = SHARED_DATA / file
+        path = find_data(file)
         if path.exists():
             # scikit-learn fits to CSC and scores CSR: the format that it is given is converted.
             yield name, sp.load_npz(path).tocsr()
@@ -107,7 +108,7 @@ def measure(name: str, X: object, repeats: int) -> None:
 def labelled() -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
     """Yield names, rows, and whether they are anomalies."""
     for name, file in (("kddcup99", "kddcup99_10pct.csv.gz"), ("covertype", "covertype.npz")):
-        path = SHARED_DATA / file
+        path = find_data(file)
         if not path.exists():
             print(f"skipped: {path} not found")
             continue

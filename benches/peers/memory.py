@@ -19,26 +19,27 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from common import SHARED_DATA, TREE_ARRAYS, print_versions
+from common import TREE_ARRAYS, print_versions
+from data_sets import find_data
 
 STATUS = Path("/proc/self/status")
 CLEAR_REFS = Path("/proc/self/clear_refs")
 RESET_PEAK = "5"  # see proc(5), clear_refs
 
-NEWS20 = SHARED_DATA / "news20_bydate_tfidf.npz"
-NEWS20_META = SHARED_DATA / "news20_bydate_meta.npz"
-COVERTYPE = SHARED_DATA / "covertype.npz"
-GAMMA = SHARED_DATA / "magic04.csv.gz"
+NEWS20 = "news20_bydate_tfidf.npz"
+NEWS20_META = "news20_bydate_meta.npz"
+COVERTYPE = "covertype.npz"
+GAMMA = "magic04.csv.gz"
 
 
 def news20() -> tuple[sp.csc_matrix, np.ndarray]:
-    meta = np.load(NEWS20_META)
+    meta = np.load(find_data(NEWS20_META))
     train = meta["is_train"]
-    return sp.load_npz(NEWS20)[train].tocsc(), meta["y"][train]
+    return sp.load_npz(find_data(NEWS20))[train].tocsc(), meta["y"][train]
 
 
 def covertype() -> tuple[np.ndarray, np.ndarray]:
-    arrays = np.load(COVERTYPE)
+    arrays = np.load(find_data(COVERTYPE))
     train = np.random.default_rng(0).permutation(len(arrays["y"]))[: len(arrays["y"]) * 4 // 5]
     return arrays["X"][train], arrays["y"][train]
 
@@ -202,7 +203,7 @@ def main() -> int:
         if arguments.quick and case in LONG_CASES:
             print(f"{case:28}left out by --quick")
             continue
-        missing = [path for path in FILES.get(load, ()) if not path.exists()]
+        missing = [name for name in FILES.get(load, ()) if not find_data(name).exists()]
         if missing:
             print(f"{case:28}skipped: {missing[0]} not found")
             continue

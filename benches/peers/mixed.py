@@ -24,24 +24,24 @@ import sklearn.preprocessing
 
 import spinney
 from common import (
-    SHARED_DATA,
     positive,
     print_versions,
     record,
     record_timings,
     time_interleaved,
 )
+from data_sets import find_data
 
-FLIGHTS = SHARED_DATA / "nycflights13_joined.csv.gz"
-ADULT = (SHARED_DATA / "adult_train.csv.gz", SHARED_DATA / "adult_test.csv.gz")
+FLIGHTS = "nycflights13_joined.csv.gz"
+ADULT = ("adult_train.csv.gz", "adult_test.csv.gz")
 
 
 def many_levels(repeats: int) -> None:
     """One tree on a column of 4,000 categories, and on a numeric one of as many values."""
-    if not FLIGHTS.exists():
+    if not find_data(FLIGHTS).exists():
         print(f"\nskipped: {FLIGHTS} is not there")
         return
-    flights = pd.read_csv(FLIGHTS, low_memory=False).dropna(subset=["arr_delay"])
+    flights = pd.read_csv(find_data(FLIGHTS), low_memory=False).dropna(subset=["arr_delay"])
     codes = flights["tailnum"].astype("category").cat.codes.to_numpy(np.float64)
     X = codes[:, None]
     X[codes < 0] = np.nan
@@ -76,10 +76,11 @@ def many_levels(repeats: int) -> None:
 
 def adult(repeats: int, n_trees: int) -> None:
     """A forest on Adult with its categories, and scikit-learn's on one-hot columns."""
-    if not all(path.exists() for path in ADULT):
-        print(f"\nskipped: {ADULT[0]} is not there")
+    paths = [find_data(name) for name in ADULT]
+    if not all(path.exists() for path in paths):
+        print(f"\nskipped: {' or '.join(ADULT)} is not there")
         return
-    train, test = (pd.read_csv(path, na_values="?") for path in ADULT)
+    train, test = (pd.read_csv(path, na_values="?") for path in paths)
     is_rich = [
         (frame.pop("income").str.strip(" .") == ">50K").to_numpy() for frame in (train, test)
     ]

@@ -23,7 +23,6 @@ from sklearn.model_selection import StratifiedShuffleSplit
 
 import spinney
 from common import (
-    SHARED_DATA,
     is_there,
     positive,
     print_versions,
@@ -31,6 +30,7 @@ from common import (
     seconds,
     time_interleaved,
 )
+from data_sets import find_data
 from real import SETS
 from spinney.feature_selection import Boruta
 from spinney.impute import MissForestImputer
@@ -59,7 +59,7 @@ def balanced(quick: bool) -> None:
         "imbalanced-learn": BalancedRandomForestClassifier,
     }
     for name in ("hiv", "adult", "kddcup99"):
-        if not (SHARED_DATA / SETS[name][0]).exists():
+        if not find_data(SETS[name][0]).exists():
             print(f"skipped: {name} is not there")
             continue
         table = SETS[name][1]()
@@ -159,11 +159,11 @@ def boruta(quick: bool) -> None:
         }
         selected = f"; found {ours.support_.sum()}, {theirs.support_.sum()}"
         show(f"Boruta, {n_samples} x {n_features}, {n_iter} forests", times, selected)
-    path = SHARED_DATA / "news20_bydate_tfidf.npz"
-    if path.exists() and not quick:
+    path = None if quick else find_data("news20_bydate_tfidf.npz")
+    if path is not None and path.exists():
         X = sp.load_npz(path).tocsr()[:2000]
         X = X[:, np.flatnonzero(X.getnnz(axis=0) >= 20)]
-        y = np.load(SHARED_DATA / "news20_bydate_meta.npz")["y"][:2000]
+        y = np.load(find_data("news20_bydate_meta.npz"))["y"][:2000]
         selector = Boruta(n_estimators=100, max_iter=10, random_state=SEED)
         spent = seconds(lambda: selector.fit(X, y))
         print(

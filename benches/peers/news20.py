@@ -11,16 +11,15 @@ import sklearn.tree
 
 import spinney
 from common import (
-    SHARED_DATA,
     mean_depth,
     positive,
     print_versions,
     record_timings,
     time_interleaved,
 )
+from data_sets import find_data
 
-MATRIX = SHARED_DATA / "news20_bydate_tfidf.npz"
-META = SHARED_DATA / "news20_bydate_meta.npz"
+FILES = ("news20_bydate_tfidf.npz", "news20_bydate_meta.npz")
 
 
 def main() -> int:
@@ -31,13 +30,14 @@ def main() -> int:
     arguments = parser.parse_args()
 
     print("20 Newsgroups, TF-IDF: one tree, all features, unlimited depth")
-    for path in (MATRIX, META):
+    paths = [find_data(name) for name in FILES]
+    for path in paths:
         if not path.exists():
             print(f"skipped: {path} not found")
             return 0
     print_versions()
 
-    X, meta = sp.load_npz(MATRIX), np.load(META)
+    X, meta = sp.load_npz(paths[0]), np.load(paths[1])
     train, y = meta["is_train"], meta["y"]
     X_train, X_test = X[train].tocsc(), X[~train]
     print(

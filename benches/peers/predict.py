@@ -19,7 +19,8 @@ import sklearn.datasets
 import sklearn.ensemble
 
 import spinney
-from common import SHARED_DATA, positive, print_versions, record, time_interleaved
+from common import positive, print_versions, record, time_interleaved
+from data_sets import find_data
 
 SEED = 0
 # One row is asked for so often per run, as the clock is coarse.
@@ -68,7 +69,7 @@ def friedman() -> tuple:
 
 
 def covertype() -> tuple:
-    arrays = np.load(SHARED_DATA / "covertype.npz")
+    arrays = np.load(find_data("covertype.npz"))
     order = np.random.default_rng(SEED).permutation(len(arrays["y"]))
     X = np.ascontiguousarray(arrays["X"], dtype=np.float32)[order]
     y = arrays["y"][order]
@@ -84,8 +85,8 @@ def random_sparse() -> tuple:
 
 
 def news() -> tuple:
-    X = scipy.sparse.load_npz(SHARED_DATA / "news20_bydate_tfidf.npz").tocsr()
-    meta = np.load(SHARED_DATA / "news20_bydate_meta.npz")
+    X = scipy.sparse.load_npz(find_data("news20_bydate_tfidf.npz")).tocsr()
+    meta = np.load(find_data("news20_bydate_meta.npz"))
     is_train = meta["is_train"]
     return X[is_train], meta["y"][is_train], X[~is_train]
 
@@ -114,7 +115,7 @@ CASES = (
 
 
 def compare(case: Case, arguments: argparse.Namespace) -> None:
-    missing = [name for name in case.files if not (SHARED_DATA / name).exists()]
+    missing = [name for name in case.files if not find_data(name).exists()]
     if missing:
         print(f"{case.name:32}skipped, {missing[0]} is not there")
         return

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from common import describe_run, is_there, positive, write_results
+from data_sets import find_data
 from project_data import FILE, read_houses
 from project_tables import SIDES, STEPS, make_tables, write_table
 
@@ -173,7 +174,7 @@ def parse_arguments() -> argparse.Namespace:
 
 def main() -> int:
     arguments = parse_arguments()
-    if not FILE.exists():
+    if not find_data(FILE).exists():
         print(f"skipped: {FILE} is not there")
         return 0
     if arguments.measure:

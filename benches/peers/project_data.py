@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from common import SHARED_DATA
+from data_sets import find_data
 
-FILE = SHARED_DATA / "ames_housing.csv.gz"
+FILE = "ames_housing.csv.gz"
 DESCRIBED = [
     *("Alley", "Condition 1", "Condition 2", "Bldg Type", "House Style", "Roof Style", "Roof Matl"),
     *("Exterior 1st", "Exterior 2nd", "Mas Vnr Type", "Foundation", "Heating", "Electrical"),
@@ -20,10 +20,14 @@ DESCRIBED = [
 ]
 
 
-def read_houses(file: Path = FILE) -> tuple[pd.DataFrame, pd.Series]:
+def read_houses(file: Path | None = None) -> tuple[pd.DataFrame, pd.Series]:
     """Return the houses, with categories, holes and a listing, and their prices."""
-    # The class of a house is a code, of which no sum makes sense.
-    houses = pd.read_csv(file, dtype={"MS SubClass": str}).drop(columns=["Order", "PID"])
+    path = find_data(FILE) if file is None else file
+    # The class of a house is a code, of which no sum makes sense. OpenML's names have no blanks.
+    code = "MS SubClass"
+    houses = pd.read_csv(path, dtype=dict.fromkeys((code, code.replace(" ", "")), str))
+    names = {name.replace(" ", ""): name for name in (code, *DESCRIBED)}
+    houses = houses.rename(columns=names).drop(columns=["Order", "PID"])
     prices = houses.pop("SalePrice")
     listing = houses[DESCRIBED].apply(write_listing, axis=1)
     return houses.drop(columns=DESCRIBED).assign(listing=listing), prices

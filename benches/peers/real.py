@@ -28,7 +28,6 @@ from sklearn.metrics import accuracy_score, r2_score
 
 import spinney
 from common import (
-    SHARED_DATA,
     geometric_mean,
     positive,
     print_versions,
@@ -36,6 +35,7 @@ from common import (
     record_timings,
     time_interleaved,
 )
+from data_sets import find_data
 
 SEED = 0
 ROWS = 20_000
@@ -82,7 +82,7 @@ def table(frame: pd.DataFrame, y: np.ndarray) -> Table:
 
 
 def csv(name: str, target: str, *, drop: tuple[str, ...] = (), **options) -> Table:
-    frame = pd.read_csv(SHARED_DATA / name, low_memory=False, **options)
+    frame = pd.read_csv(find_data(name), low_memory=False, **options)
     frame = frame.dropna(subset=[target])
     y = frame.pop(target)
     frame = frame.drop(columns=list(drop))
@@ -104,13 +104,13 @@ def numbers(loaded: Table) -> Table:
 
 
 def covertype() -> Table:
-    arrays = np.load(SHARED_DATA / "covertype.npz")
+    arrays = np.load(find_data("covertype.npz"))
     return Table(np.ascontiguousarray(arrays["X"], dtype=np.float32), arrays["y"] - 1)
 
 
 def sparse(stem: str, meta: str) -> Table:
-    X = scipy.sparse.load_npz(SHARED_DATA / f"{stem}.npz").tocsr()
-    y = np.load(SHARED_DATA / f"{meta}.npz")["y"]
+    X = scipy.sparse.load_npz(find_data(f"{stem}.npz")).tocsr()
+    y = np.load(find_data(f"{meta}.npz"))["y"]
     return Table(X, y.astype(np.float64 if y.dtype.kind == "f" else np.int64))
 
 
@@ -155,7 +155,7 @@ PLANS = ("random forest", "extra trees", "one tree")
 def load_numbers(name: str) -> tuple[np.ndarray, np.ndarray] | None:
     """Return the numbers and codes of a set as float64, and its targets; None if it is absent."""
     file, read = SETS[name]
-    if not (SHARED_DATA / file).exists():
+    if not find_data(file).exists():
         print(f"skipped: {name} is not there")
         return None
     loaded = read()
@@ -348,7 +348,7 @@ def main() -> int:
     ratios = Ratios()
     for name in arguments.sets:
         file, load = SETS[name]
-        if not (SHARED_DATA / file).exists():
+        if not find_data(file).exists():
             print(f"{name}: skipped, {file} is not there")
             continue
         data = load()

@@ -16,13 +16,13 @@ import sklearn.tree
 
 import spinney
 from common import (
-    SHARED_DATA,
     geometric_mean,
     positive,
     print_versions,
     record,
     time_interleaved,
 )
+from data_sets import find_data
 from real import ROWS, SEED, SETS, Table, estimator, halves
 
 PLANS = ("random forest", "extra trees", "one tree")
@@ -148,7 +148,7 @@ def main() -> None:
     ratios: dict[tuple[str, str], list[tuple[float, float]]] = {}
     for name in args.sets:
         file, read = SETS[name]
-        if not (SHARED_DATA / file).exists():
+        if not find_data(file).exists():
             print(f"{name}: skipped, {file} is not there")
             continue
         table, _ = halves(read(), ROWS)

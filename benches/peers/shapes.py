@@ -20,7 +20,8 @@ import sklearn.ensemble
 import sklearn.tree
 
 import spinney
-from common import SHARED_DATA, geometric_mean, positive, print_versions, record, time_interleaved
+from common import geometric_mean, positive, print_versions, record, time_interleaved
+from data_sets import find_data
 from real import SEED, SETS, Table, estimator, halves, n_splits
 
 PLANS = ("random forest", "extra trees")
@@ -49,7 +50,7 @@ def images(n: int) -> Table:
 
 def genes(target: str) -> Table | None:
     """Return the gene expressions of leukemia, if they are there."""
-    path = SHARED_DATA / "all_leukemia.npz"
+    path = find_data("all_leukemia.npz")
     if not path.exists():
         print(f"genes: skipped, {path.name} is not there")
         return None
@@ -100,7 +101,7 @@ def main() -> None:
     ratios: dict[str, list[float]] = {}
     for name in args.sets if "few" in args.parts else ():
         file, read = SETS[name]
-        if not (SHARED_DATA / file).exists():
+        if not find_data(file).exists():
             print(f"{name}: skipped, {file} is not there")
             continue
         table, _ = halves(read(), FEW_ROWS)

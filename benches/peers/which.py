@@ -29,7 +29,6 @@ import threadpoolctl
 from sklearn.metrics import accuracy_score, r2_score, roc_auc_score
 
 from common import (
-    SHARED_DATA,
     describe_run,
     geometric_mean,
     is_there,
@@ -38,6 +37,7 @@ from common import (
     time_interleaved,
     write_results,
 )
+from data_sets import find_data
 from real import QUICK_ROWS, ROWS, SEED, SETS, Table, halves
 
 TABLES = (
@@ -258,7 +258,7 @@ def main() -> None:
     found = {}
     for name in arguments.sets:
         file, read = SETS[name]
-        if not (SHARED_DATA / file).exists():
+        if not find_data(file).exists():
             print(f"{name}: skipped, {file} is not there")
             continue
         data = read()

@@ -1,6 +1,7 @@
 """The project that docs/project.md shows twice: its tables, its code, and a small run."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -65,10 +66,14 @@ def test_both_sides_run_and_agree(shared_data, tmp_path):
 def test_without_the_data_the_script_says_so(tmp_path):
     """It ends without an error, so that `make peers` goes on."""
     program = """
-import pathlib, sys
+import pathlib, sys, urllib.error
+import sklearn.datasets
 sys.path.insert(0, sys.argv[1])
-import project_data
-project_data.FILE = pathlib.Path("ames_housing.csv.gz")
+import common
+common.SHARED_DATA = pathlib.Path("beside")
+def fetch_openml(*_, **__):
+    raise urllib.error.URLError("no network")
+sklearn.datasets.fetch_openml = fetch_openml
 sys.argv = ["project.py"]
 import project
 sys.exit(project.main())
@@ -76,8 +81,10 @@ sys.exit(project.main())
     done = subprocess.run(
         [sys.executable, "-c", program, PEERS],
         cwd=tmp_path,
+        env=os.environ | {"SCIKIT_LEARN_DATA": str(tmp_path / "cache")},
         capture_output=True,
         text=True,
         check=True,
     )
-    assert done.stdout == "skipped: ames_housing.csv.gz is not there\n"
+    assert "left out: ames_housing.csv.gz cannot be fetched (URLError: " in done.stdout
+    assert done.stdout.endswith("skipped: ames_housing.csv.gz is not there\n")
