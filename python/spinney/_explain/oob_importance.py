@@ -58,10 +58,9 @@ class OobImportance(OutOfBag, ABC):
         For each tree, the columns of the samples that it has not seen are permuted among them. The
         importance of a feature is what the mean score of the tree loses by the permutation of its
         column, as a mean over the trees (Breiman, 2001). Other scores are scores of the
-        whole forest, see `scoring`. A feature that says nothing has importance
-        0 but for chance, however many values it has: unlike in `feature_importances_`. Chance is in
-        the samples too: what the column and the target have in common by accident, in either
-        direction, shows in all repeats.
+        whole forest, see `scoring`. Unlike in `feature_importances_`, an uninformative feature has
+        an importance near 0, however many values it has. It is not exactly 0: if the column and the
+        target are correlated by chance in these samples, this shows in all repeats.
 
         Only samples that meet the column on their path in a tree are sent through it again. The
         time therefore follows the depth of the trees, not the number of columns. Sparse matrices

@@ -66,7 +66,7 @@ class ShapValues(ABC):
         split on a feature that is not known, both children count, in proportion to the training
         weight that they had.
 
-        They are exact but for rounding, however deep the trees are. They take time in proportion to
+        They are exact up to rounding, however deep the trees are. They take time in proportion to
         the samples times the nodes of the trees, and to the classes if there are more than two.
         They do not depend on `n_jobs` or on the other samples in `X`.
 

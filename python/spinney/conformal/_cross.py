@@ -27,9 +27,9 @@ class CrossConformalRegressor(ConformalRegressor):
     """Intervals by the residuals of a cross-validation (CV+).
 
     A forest is grown without each fold, and this forest gives the residuals of the fold. For
-    a new sample, each training sample says where the target may be: around the prediction of the
-    forest that has not seen it, as far as its residual. The interval has the order statistics of
-    these places as bounds. The names are as in MAPIE's class.
+    a new sample, each training sample gives two values: the prediction of the forest that has not
+    seen it, minus and plus its residual. The bounds of the interval are order statistics of these
+    values. The names are as in MAPIE's class.
 
     Parameters
     ----------
@@ -58,8 +58,9 @@ class CrossConformalRegressor(ConformalRegressor):
     Notes
     -----
     The intervals cover a new target with a probability of at least about ``1 - 2 * alpha``, where
-    `alpha` is ``1 - confidence_level``, whatever the distribution is, and in practice with about
-    ``1 - alpha``. With `groups` and a splitter that keeps groups together, it is a new group's.
+    `alpha` is ``1 - confidence_level``, if samples are exchangeable, and in practice with about
+    ``1 - alpha``. With `groups` and a splitter that keeps groups together, this holds for the
+    target of a sample of a new group.
 
     References
     ----------

@@ -24,9 +24,9 @@ class JackknifeAfterBootstrapRegressor(ConformalRegressor):
     """Intervals by the out-of-bag residuals of one forest (jackknife+ after bootstrap).
 
     The residual of a training sample is its distance from the mean of the trees that have not seen
-    it. For a new sample, each training sample says where the target may be: around the prediction
-    of those same trees, as far as its residual. The interval has the order statistics of these
-    places as bounds. No second forest is grown. The names are as in MAPIE's class.
+    it. For a new sample, each training sample gives two values: the prediction of these trees,
+    minus and plus its residual. The bounds of the interval are order statistics of these values.
+    No second forest is grown. The names are as in MAPIE's class.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class JackknifeAfterBootstrapRegressor(ConformalRegressor):
     Notes
     -----
     The intervals cover a new target with a probability of at least ``1 - 2 * alpha``, where `alpha`
-    is ``1 - confidence_level``, whatever the distribution is, and in practice with about
+    is ``1 - confidence_level``, if samples are exchangeable, and in practice with about
     ``1 - alpha`` (theorem 1 of the paper). A prediction takes O(training samples * trees / 8) for
     each sample: sums of eight trees are looked up in tables.
 

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 class ConformalizedQuantileRegressor(ConformalRegressor):
-    """Intervals between quantiles of a forest, moved so that they cover out of bag.
+    """Intervals between quantiles of a forest, corrected so that they cover out of bag.
 
-    The quantiles of a quantile forest are wide where targets spread and narrow elsewhere, but need
-    not cover as often as they should. How far the training targets are outside of their quantiles
-    out of bag says by how much the bounds must be moved. No second forest is grown.
+    Intervals between quantiles are wide where targets spread and narrow elsewhere, but may cover
+    less or more often than they should. How far the training targets lie outside of their
+    out-of-bag quantiles determines by how much the bounds are moved. No second forest is grown.
 
     Parameters
     ----------
@@ -49,8 +49,9 @@ class ConformalizedQuantileRegressor(ConformalRegressor):
 
     Notes
     -----
-    The paper keeps a part of the samples for calibration. Out of bag, all samples serve both ends,
-    and coverage is what it is in practice.
+    The paper keeps a part of the samples for calibration. Here all samples both grow the forest and
+    calibrate it, out of bag. The guarantee of the paper then does not hold; in practice coverage is
+    close to the level.
 
     References
     ----------

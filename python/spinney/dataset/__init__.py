@@ -1,4 +1,4 @@
-"""Data sets that are encoded once and taken wherever `X` is."""
+"""Data sets that are encoded once and passed in the place of `X`."""
 
 from spinney.dataset._dataset import Dataset
 

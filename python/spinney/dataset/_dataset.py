@@ -37,10 +37,10 @@ class Dataset(EncodedColumns):
     """The columns of a matrix, encoded once.
 
     `fit` encodes the matrix that it gets: it sorts the values of each column and numbers them. A
-    data set holds the result, and is taken wherever `X` is: by the methods of estimators, by the
-    functions of `spinney.model_selection` and `spinney.inspection`, and by what scikit-learn builds
-    of estimators, such as `GridSearchCV`. What is grown, predicted and explained is the same, bit
-    for bit, as from the matrix.
+    data set holds the result, and can be passed in the place of `X`: to the methods of estimators,
+    to the functions of `spinney.model_selection` and `spinney.inspection`, and to scikit-learn's
+    tools around estimators, such as `GridSearchCV`. What is grown, predicted and explained is the
+    same, bit for bit, as from the matrix.
 
     A data set does not change. `dataset[rows]` is a view of some of its rows. What is grown on a
     view is the same, bit for bit, as from these rows of the matrix: their columns are copied and

@@ -1,4 +1,4 @@
-"""Random forests whose trees get as many samples of each class as is asked for."""
+"""Random forests whose trees get a given number of samples of each class."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from spinney.tree import DecisionTreeClassifier
 
 
 class BalancedRandomForestClassifier(ForestClassifier):
-    """A random forest whose trees get as many samples of each class, for rare classes.
+    """A random forest whose trees get equally many samples of each class, for rare classes.
 
     Each tree is grown on samples that are drawn by class, by default as many of each as the
     smallest class has. The forest has the interface of imbalanced-learn's class of the same name.

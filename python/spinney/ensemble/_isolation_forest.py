@@ -48,9 +48,9 @@ _AUTO_SAMPLES = 256
 class IsolationForest(OutlierMixin, ForestTrees, ShapValues):
     """An isolation forest, which tells anomalies from ordinary samples, dense or sparse.
 
-    Each tree parts a few samples by random cuts: a node draws a feature that varies in it, and a
-    threshold between the extremes of that feature. Anomalies are parted from the others by few
-    cuts, so their paths are short. The forest has the interface and the scores of
+    Each tree divides a few samples by random cuts: a node draws a feature that varies in it, and a
+    threshold between the extremes of that feature. Few cuts separate an anomaly from the others,
+    so its path is short. The forest has the interface and the scores of
     :class:`sklearn.ensemble.IsolationForest`. It also takes missing values, categorical features,
     a :class:`~spinney.Dataset`, and sparse data with any `contamination`, compares values as
     float64, and reads of the training data only the samples that trees draw. It is the same, bit

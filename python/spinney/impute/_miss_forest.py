@@ -52,7 +52,7 @@ class MissForestImputer(OneToOneFeatureMixin, TransformerMixin, FeatureReader):
     Each column that has missing values is predicted from all others by a forest, which is grown on
     the samples that have a value: a regressor for numbers, a classifier for categories.
     This is done for all columns in turn, from the one with the fewest missing values on, and again
-    with the values that were filled in, until the filled values begin to change more than the time
+    with the values that were filled in, until the filled values change more than in the cycle
     before. In the first cycle forests take missing values as they are, so that nothing is filled
     with means first. Data frames come back as frames of their kind, with their types and
     categories. The result does not depend on the number of threads.

@@ -22,9 +22,9 @@ from spinney.dataset import Dataset
 def outlier_scores(proximity: Any, y: Any) -> NDArray[np.float64]:
     """Return how far samples are from the others of their class.
 
-    A sample is an outlier if its proximities to its class are small. The score is the number of
-    samples over the sum of their squares, the sample's own left out, less the median of the
-    class, in units of the class's median absolute deviation from it.
+    A sample is an outlier if its proximities to its class are small. Let s be the number of all
+    samples, divided by the sum of the squared proximities of a sample to the others of its class.
+    The score is (s - m) / d, with the median m of s in the class, and the median d of abs(s - m).
 
     Parameters
     ----------
