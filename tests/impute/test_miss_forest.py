@@ -228,7 +228,7 @@ def test_illegal_parameters(params, words):
 
 def test_illegal_matrices():
     X = load_iris().data.copy()
-    with pytest.raises(TypeError, match="sparse matrix"):
+    with pytest.raises(TypeError, match="sparse data"):
         MissForestImputer().fit(sp.csr_matrix(X))
     X[:, 2] = np.nan
     with pytest.raises(ValueError, match=r"must have a value in some sample. Got none in column 2"):

@@ -243,6 +243,13 @@ def are_exact(values: NDArray[Any] | None) -> bool:
     return bool(max(-float(values.min()), float(values.max())) < DOUBLE)
 
 
+def are_floats(categories: NDArray[Any] | None) -> bool:
+    """Return whether float64 has all categories of a feature, which may be numeric (None)."""
+    if categories is None or categories.dtype.kind in "bf":
+        return True
+    return categories.dtype.kind in "iu" and are_exact(categories)
+
+
 def _check(X: Any, mask: NDArray[np.bool_]) -> Any:
     """Return X as a data frame, a CSC or CSR matrix, or an array of any type."""
     frame = is_frame(X)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -22,6 +23,8 @@ _SMALL_TYPES = {nw.Boolean, nw.Float32, nw.Int8, nw.Int16, nw.UInt8, nw.UInt16}
 # How pandas names its categorical type.
 _CATEGORY = "category"
 _CATEGORICAL_TYPES = (nw.Categorical, nw.Enum)
+# Python's own dates and times.
+_TIMES = (dt.date, dt.time, dt.timedelta)
 # Each value of a column of these types is several.
 _NESTED_TYPES = (nw.Array, nw.List, nw.Struct)
 
@@ -87,6 +90,38 @@ def take_columns(X: Any, start: int, end: int) -> Any:
     return nw.from_native(X, eager_only=True)[:, start:end].to_native()
 
 
+def get_column(X: Any, place: int) -> nw.Series[Any]:
+    """Return the column of a frame at a place: names need not be strings, and may repeat."""
+    if _is_like_pandas(X):
+        return _as_series(X.iloc[:, place])
+    column: nw.Series[Any] = nw.from_native(X, eager_only=True)[:, place]
+    return column
+
+
+def replace_columns(X: Any, columns: dict[int, Any]) -> Any:
+    """Return a copy of a frame with other columns, of its library, at some places."""
+    if _is_like_pandas(X):
+        X = X.copy()
+        for place, column in columns.items():
+            X.isetitem(place, column)
+        return X
+    frame = nw.from_native(X, eager_only=True)
+    new = [nw.from_native(c, series_only=True).alias(frame.columns[p]) for p, c in columns.items()]
+    return frame.with_columns(*new).to_native() if new else frame.clone().to_native()
+
+
+def without_repeated_names(X: Any) -> Any:
+    """Return X; if names of its columns repeat, with numbers: scikit-learn refuses to read them."""
+    if _is_like_pandas(X) and X.ndim == 2 and not X.columns.is_unique:
+        return X.set_axis(range(X.shape[1]), axis=1)
+    return X
+
+
+def to_pandas(X: Any) -> Any:
+    """Return a frame as one of pandas, or of a library with the same interface."""
+    return X if _is_like_pandas(X) else nw.from_native(X, eager_only=True).to_pandas()
+
+
 def get_names(X: Any) -> list[Any]:
     """Return the names of the columns of a frame."""
     return list(X.columns if _is_like_pandas(X) else nw.from_native(X, eager_only=True).columns)
@@ -141,6 +176,16 @@ def to_numbers(column: Column, name: Any) -> NDArray[Any]:
             f"{error}: column {name} of the type {column.dtype} must hold numbers, or be named "
             "in categorical_features."
         ) from None
+
+
+def is_of_time(column: nw.Series[Any]) -> bool:
+    """Return whether a column holds dates, times, durations or periods."""
+    native_type = getattr(column.to_native(), "dtype", None)
+    if column.dtype.is_temporal() or str(native_type).startswith("period"):
+        return True
+    # pandas has dates of Python as objects.
+    cells = column.drop_nulls().to_list() if column.dtype == nw.Object else []
+    return bool(cells) and all(isinstance(cell, _TIMES) for cell in cells)
 
 
 def is_ordered(column: Column) -> bool:

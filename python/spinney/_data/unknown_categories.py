@@ -22,6 +22,7 @@ _LISTED = 5
 
 # The messages of a call that asks for several predictions of the same rows; None outside of one.
 _TOLD: ContextVar[set[str] | None] = ContextVar("_TOLD", default=None)
+_IS_SILENT: ContextVar[bool] = ContextVar("_IS_SILENT", default=False)
 
 
 @contextmanager
@@ -33,6 +34,16 @@ def tell_once() -> Iterator[None]:
         yield
     finally:
         _TOLD.reset(token)
+
+
+@contextmanager
+def tell_nothing() -> Iterator[None]:
+    """Give no warning in the context, whose rows are no user's: nobody could act on it."""
+    token = _IS_SILENT.set(True)
+    try:
+        yield
+    finally:
+        _IS_SILENT.reset(token)
 
 
 class _Feature(NamedTuple):
@@ -126,7 +137,7 @@ class UnknownCategories:
 
     def tell(self) -> None:
         """Warn of the features without any known category."""
-        if not self._features:
+        if not self._features or _IS_SILENT.get():
             return
         message = (
             "No category that occurs is known from `fit`, of the categorical feature "

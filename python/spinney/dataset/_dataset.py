@@ -22,7 +22,7 @@ from spinney._data.categorical_features import (
     list_features,
     mark_categorical,
 )
-from spinney._data.categories import Categories, LookUp, Note, are_exact, restore_sparse
+from spinney._data.categories import Categories, LookUp, Note, are_floats, restore_sparse
 from spinney._data.feature_names import check_names, read_names
 from spinney._data.matrices import CHECK_X, CodedMatrix, make_stand_in, read_matrix, watch_checks
 from spinney._spinney import Columns
@@ -187,7 +187,7 @@ class Dataset(EncodedColumns):
             raise TypeError("A sparse Dataset does not become an array. Pass the matrix itself.")
         values: NDArray[Any] = self._columns.decode()
         categories = self._list_categories() or []
-        if not all(map(_are_floats, categories)):
+        if not all(map(are_floats, categories)):
             values = values.astype(object)
         for feature, known in enumerate(categories):
             if known is not None and known.shape[0] > 0:
@@ -389,10 +389,3 @@ class Dataset(EncodedColumns):
             values = present[feature]
             assert values is not None
             note(feature, values, look_up.find_codes(feature, values), None)
-
-
-def _are_floats(categories: NDArray[Any] | None) -> bool:
-    """Return whether float64 has all categories of a feature."""
-    if categories is None or categories.dtype.kind in "bf":
-        return True
-    return categories.dtype.kind in "iu" and are_exact(categories)

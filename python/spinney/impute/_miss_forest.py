@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import Tags
+from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
 from spinney._base.features import FeatureReader
@@ -16,7 +17,10 @@ from spinney._common.checks import check_int, check_verbose, is_bool
 from spinney._common.progress import show_progress
 from spinney._common.sklearn_base import OneToOneFeatureMixin, TransformerMixin
 from spinney._common.types import HandleUnknown, MaxFeatures, RandomState, Splitter
-from spinney._data.filling import fill_cells
+from spinney._data.filling import fill_cells, find_ranges
+from spinney._data.frames import is_frame, is_sparse_frame, to_pandas, without_repeated_names
+from spinney._data.ranges import Range
+from spinney._data.unknown_categories import tell_nothing
 from spinney._fit.params import store_parameters
 from spinney._spinney import Columns, check_params, list_tree_seeds
 from spinney.dataset import Dataset
@@ -26,6 +30,7 @@ from spinney.ensemble import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from spinney.impute._times import find_times, hide_columns
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -55,7 +60,9 @@ class MissForestImputer(OneToOneFeatureMixin, TransformerMixin, FeatureReader):
     with the values that were filled in, until the filled values change more than in the cycle
     before. In the first cycle forests take missing values as they are, so that nothing is filled
     with means first. Data frames come back as frames of their kind, with their types and
-    categories. The result does not depend on the number of threads.
+    categories; a value that is filled in lies within the known ones, and is one that the type of
+    its column has. Complete columns of dates, times or durations come back as they are. The result
+    does not depend on the number of threads.
 
     Parameters
     ----------
@@ -105,6 +112,13 @@ class MissForestImputer(OneToOneFeatureMixin, TransformerMixin, FeatureReader):
         categories. NaN for columns without a forest.
     forests_ : dict
         The forests of the last cycle, by the number of the column that they predict.
+    ranges_ : list of (tuple or None)
+        For each numeric column that has a forest, its least and its largest known value: two bools,
+        ints or floats, whatever the column holds. Values that are filled in lie between. None for
+        all other columns.
+    passes_through_ : ndarray of bool of shape (n_features_in_,)
+        Which columns hold dates, times or durations: no forest sees them, and they come back as
+        they are.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -143,6 +157,8 @@ class MissForestImputer(OneToOneFeatureMixin, TransformerMixin, FeatureReader):
     n_iter_: int
     oob_error_: NDArray[np.float64]
     forests_: dict[int, Any]
+    passes_through_: NDArray[np.bool_]
+    ranges_: list[Range | None]
 
     def __init__(
         self,
@@ -211,11 +227,12 @@ class MissForestImputer(OneToOneFeatureMixin, TransformerMixin, FeatureReader):
         -------
         X : ndarray or data frame of shape (n_samples, n_features)
             A copy without missing values. A frame has its types and categories; whole numbers and
-            bools that were missing are rounded predictions.
+            bools that were missing are rounded predictions. Of other data an array: of float64, or
+            of objects where categories are no numbers.
         """
         with self._restore_on_error():
             matrix, filled = self._fill_training_data(X)
-        return fill_cells(X, matrix, filled, self.categories_)
+            return self._fill(X, matrix, filled)
 
     def _fill_training_data(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the samples as numbers and codes, and the same with the missing ones filled in."""
@@ -231,17 +248,21 @@ class MissForestImputer(OneToOneFeatureMixin, TransformerMixin, FeatureReader):
                 f"Columns must have a value in some sample. Got none in {self._name(empty)}."
             )
         order = np.argsort(n_missing if self.columns == "ascending" else -n_missing, kind="stable")
-        wanted = [int(f) for f in order if n_missing[f] > 0 or not self.skip_complete]
+        is_wanted = (n_missing > 0) | (~self.passes_through_ & (not self.skip_complete))
+        wanted = [int(f) for f in order if is_wanted[f]]
         endless = [feature for feature in sorted(wanted) if np.isinf(matrix[:, feature]).any()]
         if endless:
             raise ValueError(
                 "Columns that forests predict must be finite. Got infinity in "
                 f"{self._name(np.array(endless))}."
             )
-        if wanted and matrix.shape[1] == 1:
+        if wanted and np.count_nonzero(~self.passes_through_) == 1:
             raise ValueError(
-                "X must have at least 2 columns, as each is predicted from the others. Got 1."
+                "X must have at least 2 columns of numbers or categories, as each is predicted "
+                "from the others. Got 1."
             )
+        of_numbers = [feature for feature in wanted if not self._mark_categorical()[feature]]
+        self.ranges_ = find_ranges(X, matrix, of_numbers)
         before: _Filled | None = None
         changes: tuple[float, float] | None = None
         self.n_iter_ = 1
@@ -283,8 +304,11 @@ class MissForestImputer(OneToOneFeatureMixin, TransformerMixin, FeatureReader):
 
     def _read_training_data(self, X: Any) -> NDArray[np.float64]:
         _refuse_sparse(X)
-        coded = self._validate_X(X)
+        passed = find_times(X, self.categorical_features)
+        coded = self._validate_X(without_repeated_names(hide_columns(X, passed)))
         matrix = coded.decode() if isinstance(coded, Columns) else coded
+        self.passes_through_ = np.zeros(matrix.shape[1], dtype=bool)
+        self.passes_through_[passed] = True
         return np.array(matrix, dtype=np.float64, order="F")
 
     # --- Cycles ---------------------------------------------------------------------------------
@@ -306,13 +330,13 @@ class MissForestImputer(OneToOneFeatureMixin, TransformerMixin, FeatureReader):
         with show_progress(int(self.verbose), 0, len(wanted), work, "forest") as report:
             for number, feature in enumerate(wanted):
                 is_known = ~is_missing[:, feature]
-                others = np.delete(matrix, feature, axis=1)
+                others = np.delete(matrix, self._list_hidden(feature), axis=1)
                 forest = self._make_forest(feature, seeds[feature])
                 target = self._read_target(matrix[is_known, feature], feature)
                 errors[feature] = _fit(forest, others[is_known], target)
                 forests[feature] = forest
                 if not is_known.all():
-                    matrix[~is_known, feature] = forest.predict(others[~is_known])
+                    matrix[~is_known, feature] = _predict(forest, others[~is_known])
                 if report is not None:
                     report(number + 1)
         return _Filled(matrix, forests, errors)
@@ -321,7 +345,7 @@ class MissForestImputer(OneToOneFeatureMixin, TransformerMixin, FeatureReader):
         """Return the forest that predicts a column from all others."""
         is_categorical = self._mark_categorical()
         kind: Any = _FORESTS[self.splitter][int(is_categorical[feature])]
-        others = np.delete(is_categorical, feature)
+        others = np.delete(is_categorical, self._list_hidden(feature))
         # Samples out of bag tell the error. Extra trees draw few of them.
         draws = {"replace": False, "max_samples": 0.8} if self.splitter == "random" else {}
         return kind(
@@ -332,6 +356,10 @@ class MissForestImputer(OneToOneFeatureMixin, TransformerMixin, FeatureReader):
             random_state=seed,
             categorical_features=np.flatnonzero(others) if others.any() else None,
         )
+
+    def _list_hidden(self, feature: int) -> list[int]:
+        """Return the columns that the forest of a column does not see."""
+        return [feature, *np.flatnonzero(self.passes_through_).tolist()]
 
     def _mark_categorical(self) -> NDArray[np.bool_]:
         if self.is_categorical_ is None:
@@ -372,20 +400,27 @@ class MissForestImputer(OneToOneFeatureMixin, TransformerMixin, FeatureReader):
         -------
         X : ndarray or data frame of shape (n_samples, n_features)
             A copy without missing values. A frame has its types and categories; whole numbers and
-            bools that were missing are rounded predictions.
+            bools that were missing are rounded predictions. Of other data an array: of float64, or
+            of objects where categories are no numbers.
 
         Raises
         ------
         ValueError
             If `X` has missing values in columns that had none in `fit`, unless
-            `skip_complete=False`.
+            `skip_complete=False`; or if the type of a column does not have a value that its forest
+            predicts.
+        TypeError
+            If dates, times or durations are missing, in columns that are not categorical.
         """
         check_is_fitted(self)
         _refuse_sparse(X)
         if isinstance(X, Dataset):
             X.check_features_of(self)
             X = X.read_values()
-        rows = self._validate_X_predict(X)
+        read = hide_columns(X, np.flatnonzero(self.passes_through_).tolist())
+        if not hasattr(self, "feature_names_in_"):
+            read = without_repeated_names(read)
+        rows = self._validate_X_predict(read)
         rows = rows.decode() if isinstance(rows, Columns) else rows
         matrix = np.array(rows, dtype=np.float64, order="F")
         is_missing = np.isnan(matrix)
@@ -400,9 +435,17 @@ class MissForestImputer(OneToOneFeatureMixin, TransformerMixin, FeatureReader):
             for feature, forest in self.forests_.items():
                 rows_of = is_missing[:, feature]
                 if rows_of.any():
-                    others = np.delete(filled[rows_of], feature, axis=1)
-                    filled[rows_of, feature] = forest.predict(others)
-        return fill_cells(X, matrix, filled, self.categories_)
+                    others = np.delete(filled[rows_of], self._list_hidden(feature), axis=1)
+                    filled[rows_of, feature] = _predict(forest, others)
+        return self._fill(X, matrix, filled)
+
+    def _fill(self, X: Any, old: NDArray[np.float64], new: NDArray[np.float64]) -> Any:
+        """Return X with new numbers and codes where old ones are missing."""
+        filled = fill_cells(X, old, new, self.categories_, self.ranges_)
+        if is_frame(filled) and _get_output_config("transform", self)["dense"] == "pandas":
+            # scikit-learn would lose the types of the frames of other libraries.
+            return to_pandas(filled)
+        return filled
 
     def _name(self, features: NDArray[np.intp]) -> str:
         """Return names or numbers of columns for a message."""
@@ -412,10 +455,21 @@ class MissForestImputer(OneToOneFeatureMixin, TransformerMixin, FeatureReader):
         return f"column {', '.join(listed)}{more}"
 
 
+def _predict(forest: Any, X: NDArray[np.float64]) -> NDArray[Any]:
+    # Categories that are new to a forest of some column are nothing to tell of.
+    with tell_nothing():
+        predicted: NDArray[Any] = forest.predict(X)
+    return predicted
+
+
 def _refuse_sparse(X: Any) -> None:
-    if sparse.issparse(X) or (isinstance(X, Dataset) and X.is_sparse):
+    if (
+        sparse.issparse(X)
+        or (isinstance(X, Dataset) and X.is_sparse)
+        or (is_frame(X) and X.shape[1] > 0 and is_sparse_frame(X))
+    ):
         raise TypeError(
-            "MissForestImputer fills dense data. Got a sparse matrix: what it does not store is 0 "
+            "MissForestImputer fills dense data. Got sparse data: what it does not store is 0 "
             "and not missing."
         )
 
@@ -433,6 +487,8 @@ def _fit(forest: Any, X: NDArray[np.float64], y: NDArray[Any]) -> float:
     with warnings.catch_warnings():
         # With few samples or trees, the error covers the samples that some tree has not seen.
         warnings.filterwarnings("ignore", "Some inputs do not have OOB scores")
+        # Codes may be as many as samples.
+        warnings.filterwarnings("ignore", "The number of unique classes is greater than 50%")
         forest.fit(X, y)
     return float(forest.oob_score_)
 
