@@ -139,6 +139,82 @@ def test_categories():
     assert selector.fit(frame, y).support_.tolist() == [True, False, False]
 
 
+@pytest.mark.parametrize("named", [["kind"], [1], [False, True], "from_dtype"], ids=str)
+@pytest.mark.parametrize("estimator", [RandomForestClassifier, ExtraTreesClassifier])
+def test_categories_of_the_estimator(estimator, named):
+    """They are taken where Boruta itself names none."""
+    rng = np.random.default_rng(0)
+    kind = rng.choice(["a", "b", "c"], 60)
+    frame = pd.DataFrame({"number": rng.normal(size=60), "kind": pd.Categorical(kind)})
+    params = {"n_estimators": 5, "max_iter": 3, "random_state": 0}
+    y = kind == "b"
+    selector = Boruta(estimator(categorical_features=named), **params).fit(frame, y)
+    assert selector.is_categorical_.tolist() == [False, True]
+    expected = Boruta(estimator(), categorical_features=named, **params).fit(frame, y)
+    np.testing.assert_array_equal(selector.importance_history_, expected.importance_history_)
+    # What Boruta names comes before.
+    one = Boruta(estimator(categorical_features=[0]), categorical_features=["kind"], **params)
+    assert one.fit(frame, y).is_categorical_.tolist() == [False, True]
+
+
+@pytest.mark.parametrize("params", [{"warm_start": True}, {"oob_score": True}], ids=str)
+def test_parameters_that_are_not_used(params):
+    """Each fit grows a forest of its own."""
+    X, y = make_data(60, 6)
+    of_boruta = {"n_estimators": 3, "max_iter": 4, "random_state": 0}
+    expected = Boruta(RandomForestClassifier(), **of_boruta).fit(X, y).importance_history_
+    selector = Boruta(RandomForestClassifier(bootstrap=True, **params), **of_boruta).fit(X, y)
+    np.testing.assert_array_equal(selector.importance_history_, expected)
+    assert (np.ptp(expected[:, 0]) > 0).all()
+
+
+def test_monotonic_constraints_are_those_of_features():
+    X, y = make_data(200, 6)
+    params = {"n_estimators": 20, "max_iter": 3, "random_state": 0}
+    # All features that matter help upwards.
+    forest = RandomForestClassifier(monotonic_cst=[-1, 1, 1, 1, 0, 0])
+    selector = Boruta(forest, **params).fit(X, y)
+    history = selector.importance_history_
+    assert (history[:, 0] < history[:, 1:4].min(axis=1)).all()
+    with pytest.raises(ValueError, match="monotonic_cst has shape 2"):
+        Boruta(RandomForestClassifier(monotonic_cst=[1, 0]), **params).fit(X, y)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("alpha", [0.05, 0.5])
+def test_ranks_say_what_features_are(seed, alpha):
+    """1 is confirmed, 2 is weak and nothing else, and the rest follow without a gap."""
+    X = np.random.default_rng(seed).normal(size=(100, 5))
+    selector = Boruta(n_estimators=10, max_iter=12, alpha=alpha, random_state=seed)
+    selector.fit(X, X[:, 0] > 0)
+    ranks = selector.ranking_
+    np.testing.assert_array_equal(ranks == 1, selector.support_)
+    np.testing.assert_array_equal(ranks == 2, selector.support_weak_)
+    rest = set(ranks[ranks > 2])
+    assert rest == set(range(3, 3 + len(rest)))
+
+
+@pytest.mark.parametrize(
+    "estimator", [None, RandomForestClassifier(), RandomForestRegressor()], ids=str
+)
+@pytest.mark.parametrize(
+    "y",
+    [
+        [0.0, np.nan, 1.0] * 10,
+        [0.5, np.inf, 1.0] * 10,
+        np.array([0.25, np.nan, 1.0] * 10),
+        pd.Series([0.5, None, 1.0] * 10),
+        pd.Series([0.5, None, 1.0] * 10, dtype="Float64"),
+        pd.Series([0, None, 1] * 10, dtype="Int64"),
+        pd.Series([0, None, 1] * 10, dtype=object),
+    ],
+    ids=repr,
+)
+def test_targets_that_are_missing_are_called_y(estimator, y):
+    with pytest.raises(ValueError, match="Input y contains"):
+        Boruta(estimator, max_iter=2).fit(np.zeros((30, 2)), y)
+
+
 def test_estimators_of_ones_own_stay_as_they_are():
     X, y = make_data()
     forest = ExtraTreesClassifier(7, max_depth=4, random_state=3)

@@ -68,6 +68,10 @@ class FeatureReader(DocumentedEstimator, ABC):
             self._reject("handle_unknown", "a str among {'ignore', 'error'}")
         return self.handle_unknown
 
+    def _choose_categorical_features(self) -> Any:
+        """Return the parameter that says which features are categorical."""
+        return self.categorical_features
+
     def _draw_seed(self) -> int:
         seed = int(self.random_state) if isinstance(self.random_state, Integral) else 0
         if _FIRST_SEED <= seed < 2**64:
@@ -122,10 +126,11 @@ class FeatureReader(DocumentedEstimator, ABC):
 
     def _learn_categories(self, X: Any) -> Any:
         """Return X with codes for categories, which are remembered; frames become matrices."""
+        wanted = self._choose_categorical_features()
         if isinstance(X, Dataset):
-            coded = X.read_columns(self.categorical_features)
+            coded = X.read_columns(wanted)
         else:
-            coded = read_matrix(X, self.categorical_features, self._count_threads())
+            coded = read_matrix(X, wanted, self._count_threads())
         X, self.is_categorical_, self.categories_ = coded
         return X
 

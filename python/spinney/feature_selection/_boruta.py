@@ -11,12 +11,18 @@ from scipy import sparse
 from scipy.stats import binom, false_discovery_control, rankdata
 from sklearn.base import clone, is_classifier
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils import Tags
+from sklearn.utils import Tags, check_array
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
 from spinney._base.features import FeatureReader
-from spinney._common.checks import check_int, check_sample_weight, check_verbose, is_bool
+from spinney._common.checks import (
+    check_int,
+    check_monotonic_cst,
+    check_sample_weight,
+    check_verbose,
+    is_bool,
+)
 from spinney._common.messages import reject_parameter
 from spinney._common.progress import show_progress
 from spinney._common.types import RandomState
@@ -54,7 +60,8 @@ class Boruta(SelectorMixin, FeatureReader):
     estimator : forest or None, default=None
         The forest that is asked: one of `spinney.ensemble`, not fitted. None means a
         `RandomForestClassifier` for classes, and a `RandomForestRegressor` for numbers. Its
-        `n_estimators` and `random_state` are not used.
+        `n_estimators`, `random_state`, `warm_start` and `oob_score` are not used. Shadows have the
+        constraints of their features where it has `monotonic_cst`.
     n_estimators : int or "auto", default="auto"
         Number of trees of each forest. "auto": enough that a feature is used a hundred times.
     perc : int or float, default=100
@@ -86,7 +93,8 @@ class Boruta(SelectorMixin, FeatureReader):
         Whether to report on stderr how many forests are grown. 0: no report. 1: a progress bar if
         tqdm is installed, otherwise at most one line per second. 2 or more: a line at every update.
     categorical_features : None, "from_dtype" or array-like of bool, int or str, default=None
-        Which features are categorical, as for forests.
+        Which features are categorical, as for forests. None means those of `estimator`, if it is
+        given.
 
     Attributes
     ----------
@@ -97,7 +105,7 @@ class Boruta(SelectorMixin, FeatureReader):
     support_weak_ : ndarray of bool of shape (n_features_in_,)
         Which of the undecided features have a median importance above the best shadow's.
     ranking_ : ndarray of int of shape (n_features_in_,)
-        1 for confirmed features, 2 for features of `support_weak_`, and larger numbers for the
+        1 for confirmed features, 2 for features of `support_weak_`, and numbers from 3 on for the
         others, by the median of their ranks.
     importance_history_ : ndarray of shape (n_forests, n_features)
         The importances in each forest, NaN for features that were dropped before.
@@ -198,10 +206,11 @@ class Boruta(SelectorMixin, FeatureReader):
     def _make_estimator(self, y: Any) -> Any:
         """Return the forest, not fitted."""
         if self.estimator is None:
-            is_numeric = type_of_target(y).startswith("continuous")
-            forest: Any = RandomForestRegressor() if is_numeric else RandomForestClassifier()
+            forest: Any = RandomForestRegressor() if _is_numeric(y) else RandomForestClassifier()
         else:
             forest = clone(self.estimator)
+        # Each fit is of another forest, of which nothing but importances is asked.
+        forest.set_params(warm_start=False, oob_score=False)
         if self.n_jobs is not None:
             forest.n_jobs = self.n_jobs
         if self.importance_type != "impurity" and not forest.bootstrap:
@@ -210,6 +219,11 @@ class Boruta(SelectorMixin, FeatureReader):
                 "must have bootstrap=True."
             )
         return forest
+
+    def _choose_categorical_features(self) -> Any:
+        if self.categorical_features is None and self.estimator is not None:
+            return self.estimator.categorical_features
+        return self.categorical_features
 
     # --- Fit ------------------------------------------------------------------------------------
 
@@ -244,6 +258,9 @@ class Boruta(SelectorMixin, FeatureReader):
             matrix, y = self._validate_fit(X, {"validate_separately": _CHECKS}, y)
             matrix = self._read_values(matrix, forest)
             self.n_features_in_ = matrix.shape[1]
+            constraints = getattr(forest, "monotonic_cst", None)
+            if constraints is not None:
+                check_monotonic_cst(constraints, self.n_features_in_)
             if sample_weight is not None:
                 sample_weight = check_sample_weight(sample_weight, matrix.shape[0])
             self._decide(matrix, y, sample_weight, forest, seed)
@@ -306,6 +323,9 @@ class Boruta(SelectorMixin, FeatureReader):
             forest.categorical_features = np.flatnonzero(self.is_categorical_[numbers])
         else:
             forest.categorical_features = None
+        constraints = getattr(self.estimator, "monotonic_cst", None)
+        if constraints is not None:
+            forest.monotonic_cst = np.asarray(constraints)[numbers]
         forest.n_estimators = self._count_trees(matrix.shape[1], forest)
         forest.random_state = seed
         forest.fit(matrix, y, sample_weight=sample_weight)
@@ -365,15 +385,24 @@ class Boruta(SelectorMixin, FeatureReader):
         others = np.flatnonzero(~(self.support_ | self.support_weak_))
         if others.size:
             ranks = rankdata(-history[:, others], axis=1, nan_policy="omit")
-            first = 3 if self.support_weak_.any() else 2
-            order = rankdata(np.nanmedian(ranks, axis=0), method="dense")
-            self.ranking_[others] = order + first - 1
+            self.ranking_[others] = 2 + rankdata(np.nanmedian(ranks, axis=0), method="dense")
 
     # --- Selection ------------------------------------------------------------------------------
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)
         return self.support_
+
+
+def _is_numeric(y: Any) -> bool:
+    """Return whether targets are numbers and no classes."""
+    if y is None:
+        # It is refused with X.
+        return False
+    y = read_labels(y)
+    # The next check does not say that it is about y.
+    check_array(y, ensure_2d=False, dtype=None, accept_sparse=True, input_name="y")
+    return bool(type_of_target(y).startswith("continuous"))
 
 
 # X is checked as for forests; y has any type.
