@@ -132,6 +132,16 @@ def test_threads_and_copies_do_not_show():
     )
 
 
+def test_data_sets_have_the_names_of_their_frames():
+    _, holed = make_frame()
+    dataset = Dataset(holed, categorical_features=["sign", "text"])
+    imputer = MissForestImputer(**FRAME).fit(holed)
+    filled = imputer.transform(dataset)
+    for place, name in enumerate(holed):
+        if name != "count":
+            assert filled[:, place].tolist() == imputer.transform(holed)[name].tolist()
+
+
 def test_new_samples():
     frame, holed = make_frame(400)
     imputer = MissForestImputer(**FRAME).fit(holed[:300])

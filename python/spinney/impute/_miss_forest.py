@@ -414,13 +414,10 @@ class MissForestImputer(OneToOneFeatureMixin, TransformerMixin, FeatureReader):
         """
         check_is_fitted(self)
         _refuse_sparse(X)
-        if isinstance(X, Dataset):
-            X.check_features_of(self)
-            X = X.read_values()
         read = hide_columns(X, np.flatnonzero(self.passes_through_).tolist())
         if not hasattr(self, "feature_names_in_"):
             read = without_repeated_names(read)
-        rows = self._validate_X_predict(read)
+        rows = self._validate_values(read)
         rows = rows.decode() if isinstance(rows, Columns) else rows
         matrix = np.array(rows, dtype=np.float64, order="F")
         is_missing = np.isnan(matrix)
