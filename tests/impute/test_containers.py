@@ -294,8 +294,16 @@ def test_column_transformers():
         {"x": pd.array(INTS, dtype="Int64"), "n": NUMBERS, "flag": pd.array(BOOLS, "boolean")}
     )
     columns = ColumnTransformer([("fill", make_imputer(), ["x", "n", "flag"])])
+    for stacked in (columns.fit_transform(frame), columns.transform(frame)):
+        assert stacked.dtype == np.float64
+        assert set(stacked[:, 2]) == {0.0, 1.0}
     filled = columns.set_output(transform="pandas").fit_transform(frame)
     assert filled.dtypes.tolist() == frame.dtypes.tolist()
+    # A frame that is no longer of numbers is read as pandas reads it.
+    filled = make_imputer().fit_transform(frame)
+    assert np.asarray(filled).dtype == np.float64
+    filled["text"] = "a"
+    assert np.asarray(filled).dtype == object
     y = np.arange(N)
     model = make_pipeline(columns, RandomForestRegressor(3, random_state=0)).fit(frame, y)
     assert model.predict(frame).shape == (N,)

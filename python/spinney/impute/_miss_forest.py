@@ -30,6 +30,7 @@ from spinney.ensemble import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from spinney.impute._nullable import let_numpy_read_floats
 from spinney.impute._times import find_times, hide_columns
 
 if TYPE_CHECKING:
@@ -442,7 +443,7 @@ class MissForestImputer(OneToOneFeatureMixin, TransformerMixin, FeatureReader):
         if is_frame(filled) and _get_output_config("transform", self)["dense"] == "pandas":
             # scikit-learn would lose the types of the frames of other libraries.
             return to_pandas(filled)
-        return filled
+        return let_numpy_read_floats(filled)
 
     def _name(self, features: NDArray[np.intp]) -> str:
         """Return names or numbers of columns for a message."""
