@@ -28,13 +28,13 @@ def let_numpy_read_floats(frame: Any) -> Any:
     if not hasattr(frame, "iloc") or all(isinstance(dtype, np.dtype) for dtype in types):
         return frame
     # The frame holds the function, and so the function must not hold the frame.
-    own = ref(frame)
+    own, read_as_usual = ref(frame), type(frame).__array__
 
     def read(dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         frame = own()
         if dtype is None and _has_only_numbers(frame):
             dtype = np.float64
-        array: NDArray[Any] = type(frame).__array__(frame, dtype, copy)
+        array: NDArray[Any] = read_as_usual(frame, dtype, copy)
         return array
 
     # NumPy looks at the object before it looks at its class.
