@@ -256,6 +256,17 @@ def test_new_frames_may_have_other_categories():
         imputer.transform(ordered)
 
 
+def test_new_frames_may_have_other_types():
+    """Whole numbers that were objects in fit, as categories and as numbers, and are floats now."""
+    frame = pd.DataFrame({"x": pd.Series(INTS, dtype=object), "n": NUMBERS})
+    new = pd.DataFrame({"x": [0.0, np.nan], "n": [0.0, 23.0]})
+    for categorical in (None, ["x"]):
+        imputer = make_imputer(categorical_features=categorical).fit(frame)
+        filled = imputer.transform(new)
+        assert filled.dtypes.equals(new.dtypes)
+        assert 6.0 <= filled["x"][1] <= 7.0
+
+
 def test_unknown_categories_are_told_once_and_by_name():
     """The forests that predict columns are no business of the caller."""
     rng = np.random.default_rng(0)

@@ -153,7 +153,8 @@ def _make_column(column: nw.Series[Any], values: Any, dtype: Any) -> nw.Series[A
     else:
         items = _list_items(values, column)
         made = nw.new_series(column.name, items, dtype, backend=column.implementation)
-    if made.dtype.is_float() and np.isinf(made.to_numpy()).any() > np.isinf(values).any():
+    is_infinite = made.dtype.is_float() and bool(np.isinf(made.to_numpy()).any())
+    if is_infinite and not np.isinf(np.asarray(values, dtype=np.float64)).any():
         raise OverflowError("it is too large")
     return made
 
