@@ -270,7 +270,7 @@ def test_forests_of_scikit_learn_score_alike_here(max_features, tmp_path):
     np.testing.assert_array_equal(again.score_samples(X), forest.score_samples(X))
     for name in ("estimators_samples_", "estimators_features_"):
         assert not hasattr(forest, name)
-    with pytest.raises(ValueError, match="trees of a forest of scikit-learn"):
+    with pytest.raises(ValueError, match=r"cannot add to trees. .*comes from scikit-learn"):
         forest.set_params(warm_start=True, n_estimators=20).fit(X)
 
 

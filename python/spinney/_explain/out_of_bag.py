@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 
 from spinney._common.checks import is_bool
 from spinney._common.messages import warn_caller
+from spinney._fit.joined_draws import SAMPLES_UNKNOWN
 from spinney._spinney import Forest
 
 if TYPE_CHECKING:
@@ -20,23 +22,34 @@ class OutOfBag:
 
     forest_: Forest
     _draws: Draws | None
+    _foreign_seeds: Sequence[int]
 
-    def _find_draws(self, asked: str) -> Draws:
-        """Return how the trees have drawn their samples; raise ValueError if they have seen all.
+    def _know_draws(self, asked: str) -> Draws:
+        """Return how the trees have drawn their samples; raise ValueError if that is not known.
 
         `asked` is what messages say the caller has asked for.
         """
         if self._draws is None:
+            raise ValueError(f"{asked} is not possible. {SAMPLES_UNKNOWN}")
+        foreign = set(self._foreign_seeds)
+        n_foreign = sum(seed in foreign for seed in self.forest_.seeds)
+        if n_foreign > 0:
             raise ValueError(
-                "A forest that from_sklearn has made does not know the samples of its trees: "
-                f"{asked} is not possible."
+                f"{asked} needs the samples that each tree has seen. In earlier calls of fit, with "
+                f"warm_start=True, {n_foreign} of {len(self.forest_)} trees were grown on other "
+                "data than those of the last call."
             )
-        if self._draws.scheme == "all":
+        return self._draws
+
+    def _find_draws(self, asked: str) -> Draws:
+        """As `_know_draws`; raise ValueError if the trees have seen all samples."""
+        draws = self._know_draws(asked)
+        if draws.scheme == "all":
             raise ValueError(
                 f"{asked} needs samples that trees have not seen. Got a forest whose trees have "
                 "seen all samples: set bootstrap."
             )
-        return self._draws
+        return draws
 
     def _get_draws(self, n_samples: int, asked: str = "oob_score=True") -> Draws:
         """As `_find_draws`; raise ValueError unless `fit` saw `n_samples` samples."""

@@ -100,15 +100,14 @@ class StandardErrors(OutOfBag, ABC):
             The mean over the samples of the variance of their counts.
         """
         n_trees = len(self.forest_)
-        if self._draws is None:
-            raise ValueError("A forest that from_sklearn has made does not know its samples.")
-        if self._draws.scheme == "all" or n_trees < 2:
+        draws = self._know_draws("predict_standard_error")
+        if draws.scheme == "all" or n_trees < 2:
             raise ValueError(
                 "Standard errors compare trees that were grown on different samples: set "
                 f"bootstrap=True and several trees. Got {n_trees} tree(s), and "
-                f"{'all' if self._draws.scheme == 'all' else 'drawn'} samples for each."
+                f"{'all' if draws.scheme == 'all' else 'drawn'} samples for each."
             )
-        n_samples = self._draws.n_samples
+        n_samples = draws.n_samples
         step = max(1, _NUMBERS_AT_ONCE // n_samples)
         seeds = self.forest_.seeds
         blocks = [seeds[start : start + step] for start in range(0, n_trees, step)]

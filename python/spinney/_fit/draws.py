@@ -15,7 +15,7 @@ from spinney._spinney import draw_rows, list_drawn_rows
 # A float as `max_samples` that leads to fewer draws than this, or than the cube root of the number
 # of samples, is warned about, as in scikit-learn.
 _FEW_DRAWS = 10
-# A total of weights that is as near to a whole number, relative to itself, is meant to be one.
+# A number that is as near to a whole number, relative to itself, is meant to be one.
 _ROUNDING = 1e-12
 
 
@@ -111,9 +111,17 @@ class Draws(NamedTuple):
             and (self.given is None or self.given.is_sound())
         )
 
+    @property
+    def draws_by_weight(self) -> bool:
+        """Whether weights are chances of draws, and no weights of the rows of a tree besides."""
+        return self.scheme in ("with replacement", "distinct")
+
     def list_rows(self, seeds: list[int], n_threads: int) -> list[NDArray[Any]]:
         """Return the rows of each tree, sorted. A row that was drawn k times is listed k times."""
         dtype = np.int32 if self.n_samples <= np.iinfo(np.int32).max else np.int64
+        if self.given is not None:
+            # Trees of other data may have rows beyond `n_samples`.
+            return [rows.astype(dtype) for rows in self.given.list_rows(seeds)]
         if self.scheme == "all":
             return [np.arange(self.n_samples, dtype=dtype) for _ in seeds]
         return [rows.astype(dtype) for rows in list_drawn_rows(self, seeds, n_threads)]
@@ -135,6 +143,12 @@ class Growth(NamedTuple):
     """The features that had missing values in training."""
 
 
+def mend_rounding(number: float) -> float:
+    """Return a product or ratio; the whole number that it was before it was rounded, if any."""
+    whole = round(number)
+    return whole if abs(number - whole) <= _ROUNDING * abs(number) else number
+
+
 def count_draws_with_replacement(
     max_samples: Any, n_samples: int, weights: NDArray[np.float64] | None
 ) -> int:
@@ -147,11 +161,9 @@ def count_draws_with_replacement(
         return n_samples
     if isinstance(max_samples, Integral):
         return int(max_samples)
-    total = n_samples if weights is None else float(weights.sum())
-    if abs(total - round(total)) <= _ROUNDING * total:
-        # Weights that balance classes are ratios of numbers of samples: rounding must not cost a
-        # draw.
-        total = round(total)
+    # Weights that balance classes are ratios of numbers of samples: rounding must not cost a draw.
+    total = n_samples if weights is None else mend_rounding(float(weights.sum()))
+    # Rounded as in scikit-learn, also where 0.29 * 100 is less than 29.
     n_draws = max(int(max_samples * total), 1)
     if n_draws < max(_FEW_DRAWS, n_samples ** (1 / 3)):
         whole = "number of samples" if weights is None else "total sum of sample weights"
@@ -173,4 +185,4 @@ def count_draws_without_replacement(
     if max_samples is None or isinstance(max_samples, Integral):
         return None if max_samples is None else int(max_samples)
     n_positive = n_samples if weights is None else int(np.count_nonzero(weights))
-    return max(int(max_samples * n_positive), 1)
+    return max(int(mend_rounding(max_samples * n_positive)), 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,6 +60,13 @@ class LeafRows(NamedTuple):
             firsts=self.firsts[firsts : firsts - (-n_rows // _WORD)],
             leaves=self.leaves[leaves : leaves - (-n_nodes // _WORD)],
         )
+
+    def check_alike(self, known: LeafRows) -> None:
+        """Raise ValueError if targets or weights differ from those that other trees know."""
+        arguments = {"order": "y", "values": "y", "ranks": "y", "weights": "sample_weight"}
+        for field, argument in arguments.items():
+            if not np.array_equal(getattr(self, field), getattr(known, field)):
+                refuse_other_samples(argument)
 
     def is_sound(self) -> bool:
         """Return whether the fields, which may come from a file, have the types they should have.
@@ -153,6 +160,15 @@ def list_leaf_rows(
         values,
         ranks,
         order,
+    )
+
+
+def refuse_other_samples(name: str) -> NoReturn:
+    """Raise ValueError for an argument of `fit` that differs from an earlier call's."""
+    raise ValueError(
+        "warm_start=True adds to the trees of earlier calls, whose leaves know their samples: "
+        f"{name} must be that of the earlier calls. Got another one; set warm_start=False to start "
+        "anew."
     )
 
 

@@ -33,6 +33,18 @@ class TreeSamples(NamedTuple):
             for field, dtype in zip(self, wanted, strict=True)
         )
 
+    def list_rows(self, seeds: list[int]) -> list[NDArray[np.uint32]]:
+        """Return the rows of the trees with these seeds."""
+        places = {seed: place for place, seed in enumerate(self.tree_seeds.tolist())}
+        missing = [seed for seed in seeds if seed not in places]
+        if missing:
+            raise ValueError(
+                "The samples of trees were given for other trees than the one with the seed "
+                f"{missing[0]}."
+            )
+        bounds = self.starts.tolist()
+        return [self.rows[bounds[places[seed]] : bounds[places[seed] + 1]] for seed in seeds]
+
     def begins_with(self, other: TreeSamples) -> bool:
         """Return whether the first trees have the samples of all trees of another object."""
         n_trees = other.starts.shape[0]
@@ -68,6 +80,11 @@ def read_samples(samples: Any, n_samples: int, seeds: list[int]) -> TreeSamples:
     for tree, bag in enumerate(bags):
         if not 0 < bag.shape[0] <= _MOST:
             raise ValueError(f"samples must have a sample for each tree. Got none for tree {tree}.")
+    return place_rows(seeds, bags)
+
+
+def place_rows(seeds: list[int], bags: list[NDArray[np.uint32]]) -> TreeSamples:
+    """Return the samples of trees, given their seeds and their sorted rows."""
     starts = np.cumsum([0, *map(len, bags)], dtype=np.int64)
     return TreeSamples(np.array(seeds, dtype=np.uint64), starts, np.concatenate(bags))
 

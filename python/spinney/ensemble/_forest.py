@@ -24,6 +24,8 @@ from spinney._explain.out_of_bag import check_oob_score
 from spinney._explain.shap import ShapValues
 from spinney._explain.uncertainty import StandardErrors
 from spinney._fit.draws import Draws
+from spinney._fit.joined_draws import hold_samples
+from spinney._fit.leaf_rows import LeafRows
 from spinney._fit.target import EncodedTarget, make_class_attributes
 from spinney._spinney import Forest
 from spinney.dataset import Dataset
@@ -96,15 +98,23 @@ class BaseForest(
         lacks_oob_score = bool(self.oob_score) and not hasattr(self, "oob_score_")
         if grown is not None and (n_new > 0 or lacks_oob_score):
             self._check_alike(before)
+            if not self._have_seen(grown, X, draws, settings.n_threads):
+                self._take_other_data(grown.seeds)
+            if self.oob_score:
+                self._know_draws(f"oob_score={self.oob_score!r}")
         if n_new > 0:
             self._grow(grow_trees, draws, grown, n_new)
-            self._learn_leaves(X, task.target, draws, settings.n_threads)
+            # The draws that are kept have no weights if none depend on them.
+            draws = self._draws if self._is_joined and self._draws is not None else draws
+            known = None if grown is None else before.get("_leaf_rows")
+            self._learn_leaves(X, task.target, draws, settings.n_threads, known)
         elif not lacks_oob_score:
             # No tree was added: restore the attributes of the earlier fit.
             self.__dict__.clear()
             self.__dict__.update(before)
             return self
         if self.oob_score:
+            draws = self._find_draws(f"oob_score={self.oob_score!r}")
             values, is_known = self._predict_oob(X, draws, settings.n_threads)
             self._set_oob_attributes(values, task.target, is_known)
         return self
@@ -114,11 +124,26 @@ class BaseForest(
         for name in self._OOB_ATTRIBUTES:
             self.__dict__.pop(name, None)
 
+    def _have_seen(self, grown: Forest, X: Any, draws: Draws, n_threads: int) -> bool:
+        """Return whether the trees of earlier calls were grown on these data."""
+        known = self._draws if draws.given is None else draws
+        assert known is not None
+        return hold_samples(grown, to_rows(X), known, n_threads)
+
+    def _take_other_data(self, grown_seeds: list[int]) -> None:
+        """Note that the trees with these seeds were grown on other data than those of `fit`."""
+        self._foreign_seeds = grown_seeds
+
     def _list_grown_seeds(self) -> list[int]:
         return self.forest_.seeds if self.warm_start and hasattr(self, "forest_") else []
 
-    def _learn_leaves(self, X: Any, target: EncodedTarget, draws: Draws, n_threads: int) -> None:
-        """Keep what predictions need of the training rows besides the trees, if they do."""
+    def _learn_leaves(
+        self, X: Any, target: EncodedTarget, draws: Draws, n_threads: int, known: LeafRows | None
+    ) -> None:
+        """Keep what predictions need of the training rows besides the trees, if they do.
+
+        `known` is what an earlier call of `fit` has kept, to whose trees this one adds.
+        """
 
     def _check_own_params(self) -> None:
         super()._check_own_params()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from typing import Any, ClassVar
 
@@ -17,6 +17,7 @@ from spinney._common.progress import show_progress
 from spinney._data.categories import have_same_categories, replace_by_codes
 from spinney._data.feature_names import keep_names
 from spinney._fit.draws import Draws, Growth
+from spinney._fit.joined_draws import SAMPLES_UNKNOWN, draw_alike, join_draws
 from spinney._fit.params import read_tree_parameters
 from spinney._fit.task import Watcher
 from spinney._spinney import Forest
@@ -39,8 +40,12 @@ class ForestTrees(StoredTrees, FeatureReader):
     n_outputs_: int
     forest_: Forest
     _estimators: list[Any]
-    # None if the forest comes from scikit-learn.
+    # None if the samples of some trees are not known: they come from scikit-learn, or are assigned.
     _draws: Draws | None
+    # Whether several calls of `fit` have drawn in several ways, and `_draws` lists what they drew.
+    _is_joined: bool = False
+    # The seeds of the trees that were grown on other data than the last ones.
+    _foreign_seeds: Sequence[int] = ()
     # One entry per tree.
     _growths: list[Growth]
 
@@ -87,7 +92,9 @@ class ForestTrees(StoredTrees, FeatureReader):
         "Weights and targets are integers").
 
         Changing the returned list does not change the forest. Assigning a list of trees, of this
-        forest or of others, makes a forest of them.
+        forest or of others, makes a forest of them. Trees of others are taken to be grown on the
+        same data. Those that come from a pickle or a file do not know which samples they have seen,
+        so that the forest has no `estimators_samples_` and nothing out of bag.
 
         Returns
         -------
@@ -131,8 +138,26 @@ class ForestTrees(StoredTrees, FeatureReader):
             )
             for tree in trees
         ]
+        self._draws = self._join_draws_of(trees, forest.seeds)
         self.forest_, self._estimators = forest, trees
         self.__dict__.pop("_variances", None)
+
+    def _join_draws_of(self, trees: list[Any], seeds: list[int]) -> Draws | None:
+        """Return how the samples of assigned trees were drawn; None if that is not known."""
+        own = set(map(id, vars(self).get("_estimators", [])))
+        draws = [self._draws if id(tree) in own else tree._draws_of_forest for tree in trees]
+        known = [of_tree for of_tree in draws if of_tree is not None]
+        if len(known) < len(draws) or any(of.n_samples != known[0].n_samples for of in known):
+            return None
+        for alike in (self._draws, known[0]):
+            if alike is not None and all(draw_alike(of_tree, alike) for of_tree in known):
+                return alike
+        if len(set(seeds)) < len(seeds):
+            # Draws are functions of seeds.
+            return None
+        self._is_joined = True
+        parts = [(of_tree, [seed]) for of_tree, seed in zip(known, seeds, strict=True)]
+        return join_draws(parts, self._count_threads())
 
     def _refuse_other_trees(self) -> None:
         """Raise an error if the trees must come from `fit`."""
@@ -162,6 +187,8 @@ class ForestTrees(StoredTrees, FeatureReader):
         estimator.tree_ = self.forest_.tree(tree)
         estimator.max_features_ = growth.max_features
         estimator._with_missing = growth.with_missing
+        if seed not in self._foreign_seeds:
+            estimator._draws_of_forest = self._draws
         estimator.n_features_in_ = self.n_features_in_
         estimator.n_outputs_ = self.n_outputs_
         estimator.is_categorical_ = self.is_categorical_
@@ -177,8 +204,9 @@ class ForestTrees(StoredTrees, FeatureReader):
     def estimators_samples_(self) -> list[NDArray[Any]]:
         """The samples that each tree was grown on.
 
-        They are not stored but drawn again whenever this attribute is read, as often and from as
-        many samples as in the last call of `fit`.
+        They are not stored but drawn again whenever this attribute is read. Only if the calls of
+        `fit` with `warm_start=True` have drawn in several ways, or from other data, each tree keeps
+        its own.
 
         Returns
         -------
@@ -188,9 +216,7 @@ class ForestTrees(StoredTrees, FeatureReader):
         """
         self._check_has_trees("estimators_samples_")
         if self._draws is None:
-            raise AttributeError(
-                "A forest that from_sklearn has made does not know the samples of its trees."
-            )
+            raise AttributeError(SAMPLES_UNKNOWN)
         return self._draws.list_rows(self.forest_.seeds, self._count_threads())
 
     # --- Growth ---------------------------------------------------------------------------------
@@ -233,17 +259,22 @@ class ForestTrees(StoredTrees, FeatureReader):
         """Grow new trees and add them to the trees of earlier calls, if there are any."""
         n_grown = 0 if grown is None else len(grown)
         if grown is not None and self._draws is not None:
-            _check_same_samples(self._draws, draws)
+            _check_same_samples(self._draws, self._is_joined, draws)
         with show_progress(int(self.verbose), n_grown, n_new) as watcher:
             new, max_features, with_missing = grow_trees(n_grown, n_new, watcher)
         growth = Growth(self._select_estimator_params(), max_features, with_missing)
         self.forest_ = new if grown is None else grown.extended(new)
         growths = [] if grown is None else self._growths
         self._growths = growths + [growth] * len(new)
-        self._draws = draws.copy_arrays(keep_weights=False)
-        self.__dict__.pop("_variances", None)
+        draws = draws.copy_arrays(keep_weights=False)
         if grown is None:
-            self.__dict__.pop("_estimators", None)
+            for name in ("_estimators", "_is_joined", "_foreign_seeds"):
+                self.__dict__.pop(name, None)
+        elif self._draws is not None and draws.given is None and not draw_alike(self._draws, draws):
+            parts = [(self._draws, grown.seeds), (draws, new.seeds)]
+            draws, self._is_joined = join_draws(parts, self._count_threads()), True
+        self._draws = draws
+        self.__dict__.pop("_variances", None)
 
     def _check_alike(self, before: dict[str, Any]) -> None:
         """Raise ValueError if features, outputs or classes differ from an earlier call's.
@@ -256,7 +287,7 @@ class ForestTrees(StoredTrees, FeatureReader):
             The attributes that the earlier call has set.
         """
         if before["_draws"] is None:
-            raise ValueError("warm_start=True cannot add to the trees of a forest of scikit-learn.")
+            raise ValueError(f"warm_start=True cannot add to trees. {SAMPLES_UNKNOWN}")
         grown, given = (
             {"feature": of["n_features_in_"], "output": of.get("n_outputs_", 1)}
             for of in (before, vars(self))
@@ -338,7 +369,8 @@ class ForestTrees(StoredTrees, FeatureReader):
         # Trees of one call of `fit` share a growth, which is stored once.
         runs = [list(run) for _, run in groupby(self._growths, id)]
         attributes["_growths"] = [[len(run), run[0]] for run in runs]
-        return attributes
+        calls = [attributes.pop(name, None) for name in ("_is_joined", "_foreign_seeds")]
+        return attributes if calls == [None, None] else attributes | {"_calls": calls}
 
     def _restore(self, attributes: dict[str, Any], forest: Forest) -> str | None:
         runs = attributes.pop("_growths")
@@ -350,6 +382,11 @@ class ForestTrees(StoredTrees, FeatureReader):
             fault = self._find_fault_of(growth, forest.n_features)
             if fault is not None:
                 return fault
+        is_joined, foreign_seeds = attributes.pop("_calls", [None, None])
+        if is_joined is not None:
+            self._is_joined = bool(is_joined)
+        if foreign_seeds is not None:
+            self._foreign_seeds = list(foreign_seeds)
         fault = super()._restore(attributes, forest)
         draws: Any = self._draws
         has_draws = draws is None or (isinstance(draws, Draws) and draws.is_sound())
@@ -401,9 +438,10 @@ class ImpurityImportances(FeatureReader):
         return self.forest_.tree_importances(self._count_threads())
 
 
-def _check_same_samples(before: Draws, now: Draws) -> None:
+def _check_same_samples(before: Draws, is_joined: bool, now: Draws) -> None:
     """Raise ValueError if the samples of trees were given, and are not given again."""
-    is_same = (before.given is None) == (now.given is None)
+    was_given = before.given is not None and not is_joined
+    is_same = was_given == (now.given is not None)
     if before.given is not None and now.given is not None:
         is_same = now.given.begins_with(before.given)
     if not is_same:

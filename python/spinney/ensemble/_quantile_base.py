@@ -14,8 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 from spinney._common.checks import check_int, is_bool
 from spinney._data.arrays import to_rows
 from spinney._explain.out_of_bag import check_oob_score
-from spinney._fit.draws import Draws
-from spinney._fit.leaf_rows import LeafRows, list_leaf_rows
+from spinney._fit.draws import Draws, mend_rounding
+from spinney._fit.leaf_rows import LeafRows, list_leaf_rows, refuse_other_samples
 from spinney._fit.target import EncodedTarget
 from spinney._spinney import (
     Forest,
@@ -57,13 +57,22 @@ class QuantileForestRegressor(ForestRegressor):
             self._reject("max_samples_leaf", expected)
         read_quantiles(self.default_quantiles)
 
-    def _learn_leaves(self, X: Any, target: EncodedTarget, draws: Draws, n_threads: int) -> None:
+    def _take_other_data(self, grown_seeds: list[int]) -> NoReturn:  # noqa: ARG002
+        refuse_other_samples("X")
+
+    def _learn_leaves(
+        self, X: Any, target: EncodedTarget, draws: Draws, n_threads: int, known: LeafRows | None
+    ) -> None:
         limit = self.max_samples_leaf
         if limit is not None:
-            of_all = not isinstance(limit, Integral)
-            limit = math.ceil(float(limit) * draws.n_samples) if of_all else int(limit)
+            if not isinstance(limit, Integral):
+                limit = math.ceil(mend_rounding(float(limit) * draws.n_samples))
+            limit = int(limit)
         y = target.y.astype(np.float64, copy=False)
-        self._leaf_rows = list_leaf_rows(self.forest_, to_rows(X), draws, y, limit, n_threads)
+        rows = list_leaf_rows(self.forest_, to_rows(X), draws, y, limit, n_threads)
+        if known is not None:
+            rows.check_alike(known)
+        self._leaf_rows = rows
 
     def _refuse_other_trees(self) -> NoReturn:
         raise AttributeError(

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from spinney._common.checks import check_int, is_bool
 from spinney._data.arrays import to_rows
 from spinney._fit.draws import Draws
-from spinney._fit.leaf_rows import LeafRows, list_leaf_rows
+from spinney._fit.leaf_rows import LeafRows, list_leaf_rows, refuse_other_samples
 from spinney._fit.survival import SurvivalTarget
 from spinney._fit.target import EncodedTarget
 from spinney._fit.task import Settings, Task
@@ -133,13 +133,25 @@ class StoredSurvivalModel(SurvivalModel):
     _leaf_rows: LeafRows
     _events: NDArray[np.uint32]
 
-    def _learn_leaves(self, X: Any, target: EncodedTarget, draws: Draws, n_threads: int) -> None:
+    def _learn_leaves(
+        self,
+        X: Any,
+        target: EncodedTarget,
+        draws: Draws,
+        n_threads: int,
+        known: LeafRows | None = None,
+    ) -> None:
         times, events = target.y.T
         forest: Forest = self._get_forest()  # type: ignore[attr-defined]
-        self._leaf_rows = list_leaf_rows(
+        rows = list_leaf_rows(
             forest, to_rows(X), draws, np.ascontiguousarray(times[:, None]), None, n_threads
         )
-        self._events = events[np.argsort(times, kind="stable")].astype(np.uint32)
+        sorted_events = events[rows.order].astype(np.uint32)
+        if known is not None:
+            rows.check_alike(known)
+            if not np.array_equal(sorted_events, self._events):
+                refuse_other_samples("y")
+        self._leaf_rows, self._events = rows, sorted_events
 
     def _predict_curves(
         self, X: Any, at: NDArray[np.float64], curve: str | int

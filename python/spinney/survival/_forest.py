@@ -18,6 +18,7 @@ from spinney._common.types import (
     RandomState,
     SurvivalCriterion,
 )
+from spinney._fit.leaf_rows import refuse_other_samples
 from spinney._fit.params import store_parameters
 from spinney._fit.survival import score_risks
 from spinney._fit.target import EncodedTarget
@@ -48,6 +49,20 @@ class BaseSurvivalForest(SurvivalForest, StoredSurvivalModel, BaseForest):
             setattr(estimator, name, getattr(self, name))
         estimator._leaf_rows = self._leaf_rows.of_tree(tree)
         return estimator
+
+    def _check_alike(self, before: dict[str, Any]) -> None:
+        super()._check_alike(before)
+        if self._growths[0].params["cause"] != self.cause:
+            raise ValueError(
+                "warm_start=True adds to the trees of earlier calls: cause must be theirs, "
+                f"{self._growths[0].params['cause']}. Got {self.cause} instead."
+            )
+        # Risks of trees are sums over them.
+        if not np.array_equal(before["event_times_"], self.event_times_):
+            refuse_other_samples("y, with the samples that weigh more than 0,")
+
+    def _take_other_data(self, grown_seeds: list[int]) -> NoReturn:  # noqa: ARG002
+        refuse_other_samples("X")
 
     def _refuse_other_trees(self) -> NoReturn:
         raise AttributeError(

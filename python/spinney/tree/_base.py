@@ -51,6 +51,9 @@ class BaseDecisionTree(StoredTrees, BaseTreeEstimator, ShapValues, PartialDepend
     _with_missing: NDArray[np.int64]
     # A tree of a forest takes codes. For texts and pictures it keeps the names that they stand for.
     _names_of_forest: NamesOfForest | None = None
+    # How the forest of the tree draws samples, so that the tree can be assigned to another forest.
+    # It is in no file and in no pickle: it may hold the weights of all samples.
+    _draws_of_forest: Draws | None = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> Self:
         """Grow the tree.
@@ -83,7 +86,8 @@ class BaseDecisionTree(StoredTrees, BaseTreeEstimator, ShapValues, PartialDepend
         """
         with self._restore_on_error():
             settings = self._check_params()
-            self.__dict__.pop("_names_of_forest", None)
+            for name in ("_names_of_forest", "_draws_of_forest"):
+                self.__dict__.pop(name, None)
             X, task, draws = self._read_data(settings, X, y, sample_weight, check_input=check_input)
             self.tree_, self.max_features_, self._with_missing = task.grow_tree(X, draws)
             self._learn_leaves(X, task.target, draws, settings.n_threads)
@@ -104,7 +108,8 @@ class BaseDecisionTree(StoredTrees, BaseTreeEstimator, ShapValues, PartialDepend
 
     def __getstate__(self) -> Any:
         # A forest of the tree: skops would take the tree for scikit-learn's, whose class it names.
-        state = super().__getstate__()
+        state = super().__getstate__().copy()
+        state.pop("_draws_of_forest", None)
         return {**state, "tree_": self._get_forest()} if "tree_" in state else state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -117,6 +122,7 @@ class BaseDecisionTree(StoredTrees, BaseTreeEstimator, ShapValues, PartialDepend
 
     def _list_stored_attributes(self) -> dict[str, Any]:
         attributes = super()._list_stored_attributes()
+        attributes.pop("_draws_of_forest", None)
         names = attributes.pop("_names_of_forest", None)
         return attributes if names is None else {**attributes, "names": list(names)}
 
