@@ -12,9 +12,12 @@ from sklearn.utils.class_weight import compute_class_weight, compute_sample_weig
 from forests import every_classifier, every_forest, task_of
 from oracle import assert_same_tree, bits
 from spinney import (
+    BalancedRandomForestClassifier,
     RandomForestClassifier,
+    RandomForestQuantileRegressor,
     RandomForestRegressor,
 )
+from spinney._fit.draws import count_draws_with_replacement, count_draws_without_replacement
 
 
 @pytest.fixture(scope="module")
@@ -395,3 +398,39 @@ def test_ids_beyond_int64_in_a_list():
         for given in (ids, np.array(ids, dtype=np.uint64))
     ]
     np.testing.assert_array_equal(forests[0].predict_proba(X), forests[1].predict_proba(X))
+
+
+# --- Shares are not rounded down to one less ----------------------------------------------------
+
+
+def test_a_share_of_the_samples_is_no_draw_less():
+    """0.29 * 100 is 28.999999999999996; scikit-learn has no draws without replacement."""
+    X, y = np.zeros((100, 1)), np.arange(100)
+    for count in range(1, 101):
+        share = count / 100
+        assert count_draws_without_replacement(share, 100, None) == count
+        weights = np.repeat([1.0, 0.0], 100)
+        assert count_draws_without_replacement(share, 200, weights) == count
+    forest = RandomForestRegressor(1, replace=False, max_samples=0.29).fit(X, y)
+    assert len(forest.estimators_samples_[0]) == 29
+    forest = BalancedRandomForestClassifier(1, bootstrap=True, max_samples=0.29).fit(X, y % 2)
+    assert len(forest.estimators_samples_[0]) == 29
+    # Draws with replacement are as many as scikit-learn draws.
+    assert count_draws_with_replacement(0.29, 100, None) == 28
+
+
+@pytest.mark.parametrize(("least", "most"), [(9, 14), (7, 25), (5, 29), (3, 4)])
+def test_classes_are_drawn_in_the_ratio_that_is_asked_for(least, most):
+    y = np.repeat([0, 1], [100, least])
+    forest = RandomForestClassifier(1, class_sampling=least / most, max_depth=1)
+    rows = forest.fit(np.zeros((len(y), 1)), y).estimators_samples_[0]
+    assert np.bincount(y[rows]).tolist() == [most, least]
+
+
+def test_a_share_of_the_samples_of_a_leaf_is_no_sample_more():
+    """0.07 * 100 is 7.000000000000001."""
+    X, y = np.zeros((100, 1)), np.arange(100.0)
+    for count in (7, 14, 28, 55, 56, 57, 60):
+        forest = RandomForestQuantileRegressor(1, bootstrap=False, max_samples_leaf=count / 100)
+        (counts,) = forest.fit(X, y).proximity_counts(X[:1])
+        assert len(counts) == count

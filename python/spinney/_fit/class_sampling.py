@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from spinney._common.checks import is_bool
 from spinney._common.messages import reject_parameter
-from spinney._fit.draws import Draws, Strata
+from spinney._fit.draws import Draws, Strata, mend_rounding
 from spinney._fit.target import EncodedTarget
 
 # Which classes are drawn, by the name of the strategy, given the sizes of the classes.
@@ -146,7 +146,7 @@ class ClassSampling:
                 f"Got {len(sizes)} classes: use a dict, a str or a callable."
             )
         least, most = int(sizes.min()), int(sizes.max())
-        n = int(least / share)
+        n = int(mend_rounding(least / share))
         if n > most:
             raise ValueError(
                 f"{self._name}={share} would need {n} samples of the larger class, which has "

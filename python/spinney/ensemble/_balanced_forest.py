@@ -21,7 +21,7 @@ from spinney._common.types import (
     RandomState,
 )
 from spinney._fit.class_sampling import ClassSampling
-from spinney._fit.draws import Draws
+from spinney._fit.draws import Draws, mend_rounding
 from spinney._fit.params import store_parameters
 from spinney._fit.target import EncodedTarget
 from spinney.ensemble._forest import ForestClassifier
@@ -298,6 +298,6 @@ class BalancedRandomForestClassifier(ForestClassifier):
         elif self.max_samples is None or isinstance(self.max_samples, Integral):
             n_again = n_drawn if self.max_samples is None else int(self.max_samples)
         else:
-            n_again = max(int(self.max_samples * n_drawn), 1)
+            n_again = max(int(mend_rounding(self.max_samples * n_drawn)), 1)
         strata = strata._replace(n_draws_again=n_again)
         return draws._replace(scheme="strata", n_draws=None, strata=strata)
