@@ -23,7 +23,6 @@ LISTED = {
     "compares with scikit-learn's forest of the same seed": ["test_predict_quantiles[False-*]"],
     "gives the scorer quantiles": ["test_monotonic_constraints[1-*]"],
     "missing values are legal": ["test_missing_values[*]"],
-    "asks fit for a sparse pickle": ["test_serialization[*]"],
 }
 
 

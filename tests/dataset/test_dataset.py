@@ -437,7 +437,7 @@ def test_explanations(cancer):
             assert_equal(*(sp.csr_matrix(values).toarray() for values in (found, expected)))
         for found, expected in (
             (forest.proximity(dataset[:20], dataset), forest.proximity(rows, samples)),
-            (forest.proximity(dataset, oob=True), forest.proximity(samples, oob=True)),
+            (forest.proximity(dataset, oob_score=True), forest.proximity(samples, oob_score=True)),
         ):
             assert_equal(found.toarray(), expected.toarray())
         for found, expected in zip(

@@ -138,7 +138,7 @@ def test_what_is_out_of_bag_follows(forest_class, first, second):
     leaves = forest.apply(X)
     both = unseen[0] & unseen[1]
     share = (leaves[0] == leaves[1])[both].mean() if both.any() else 0.0
-    assert forest.proximity(X, oob=True)[0, 1] == share
+    assert forest.proximity(X, oob_score=True)[0, 1] == share
     # Shuffled labels say nothing, whatever the trees were grown on.
     y = target_of(forest_class)
     forest.permutation_importance_oob(X, y, random_state=0)
@@ -188,7 +188,7 @@ def test_other_data_are_refused_where_samples_are_asked_for(forest_class):
     forest, bags = grow(forest_class, {}, {}, data=(X, other))
     assert_samples(forest, bags)
     for ask in (
-        lambda: forest.proximity(other, oob=True),
+        lambda: forest.proximity(other, oob_score=True),
         lambda: forest.predict_standard_error(other),
         lambda: forest.permutation_importance_oob(other, y),
         lambda: forest.set_params(n_estimators=7, oob_score=True).fit(other, y),
@@ -197,7 +197,7 @@ def test_other_data_are_refused_where_samples_are_asked_for(forest_class):
             ask()
     # Without the trees of other data all is known.
     forest.estimators_ = forest.estimators_[4:]
-    assert forest.proximity(other, oob=True).shape == (80, 80)
+    assert forest.proximity(other, oob_score=True).shape == (80, 80)
     fewer = forest_class(2, warm_start=True, random_state=0).fit(X, y)
     fewer.set_params(n_estimators=3).fit(X[:9], y[:9])
     assert [len(bag) for bag in fewer.estimators_samples_] == [

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.stats import percentileofscore
 from sklearn.datasets import load_diabetes, make_regression
+from sklearn.metrics import r2_score
 
 import spinney
 from spinney import (
@@ -483,3 +484,82 @@ def test_out_of_bag_needs_samples_that_trees_have_not_seen():
         forest.quantile_ranks(X, y[:3])
     with pytest.raises(ValueError, match="kind must be one of"):
         forest.quantile_ranks(X, y, kind="least")
+
+
+# --- Scores, means and standard deviations ------------------------------------------------------
+
+
+@pytest.mark.parametrize("forest_class", FORESTS)
+@pytest.mark.parametrize("default", [0.9, [0.1, 0.5, 0.9], "mean"])
+def test_the_median_is_scored(forest_class, default):
+    """As quantile-forest does, whatever `default_quantiles` is."""
+    X, y = X_DIABETES, Y_DIABETES
+    both = np.column_stack([y, 3 * X[:, 0]])
+    forest = forest_class(10, default_quantiles=default, min_samples_leaf=5, random_state=0)
+    weight = np.arange(len(y)) % 3
+    for target in (y, both):
+        forest.fit(X, target, sparse_pickle=True)
+        for asked, named in (
+            (0.5, {}),
+            (0.2, {"quantiles": [0.2]}),
+            ("mean", {"quantiles": "mean"}),
+        ):
+            expected = r2_score(
+                target,
+                forest.predict(X, quantiles=asked),
+                sample_weight=weight,
+                multioutput="variance_weighted",
+            )
+            assert forest.score(X, target, sample_weight=weight, **named) == expected
+    with pytest.raises(ValueError, match="score takes one of quantiles"):
+        forest.score(X, both, quantiles=[0.1, 0.9])
+    with pytest.raises(TypeError, match="sparse_pickle must be a bool"):
+        forest.fit(X, y, sparse_pickle=1)
+
+
+@pytest.mark.parametrize("forest_class", FORESTS)
+def test_means_out_of_bag_have_one_road(forest_class):
+    """With and without `indices` they are the bits of `oob_prediction_`."""
+    X, y = X_DIABETES, Y_DIABETES
+    for target in (y, np.column_stack([y, np.sqrt(y)])):
+        forest = forest_class(70, bootstrap=True, oob_score=True, random_state=0).fit(X, target)
+        ask = {"quantiles": "mean", "oob_score": True}
+        rows = np.arange(len(X))
+        for more in ({}, {"indices": rows}, {"duplicates": []}):
+            np.testing.assert_array_equal(forest.predict(X, **ask, **more), forest.oob_prediction_)
+        some = forest.predict(X[::3], **ask, indices=rows[::3])
+        np.testing.assert_array_equal(some, forest.oob_prediction_[::3])
+
+
+@pytest.mark.parametrize("oob", [{}, {"oob_score": True}])
+def test_the_standard_deviation_is_that_of_the_plain_forest(oob):
+    X, y = X_DIABETES, Y_DIABETES
+    forest = RandomForestQuantileRegressor(30, random_state=0).fit(X, y)
+    plain = RandomForestRegressor(30, random_state=0).fit(X, y)
+    expected = plain.predict(X, return_std=True, **oob)
+    for quantiles in ("mean", [0.1, 0.9]):
+        found, std = forest.predict(X, quantiles=quantiles, return_std=True, **oob)
+        np.testing.assert_array_equal(std, expected[1])
+        np.testing.assert_array_equal(found, forest.predict(X, quantiles=quantiles, **oob))
+    some = forest.predict(X[::3], return_std=True, oob_score=True, indices=np.arange(0, len(X), 3))
+    of_all = plain.predict(X, return_std=True, oob_score=True)[1]
+    np.testing.assert_array_equal(some[1], of_all[::3])
+    with pytest.raises(TypeError, match="return_std must be a bool"):
+        forest.predict(X, return_std=1)
+
+
+@pytest.mark.parametrize("forest_class", FORESTS)
+def test_an_explanation_says_that_it_is_of_the_mean(forest_class):
+    X, y = X_DIABETES, Y_DIABETES
+    forest = forest_class(20, default_quantiles=[0.1, 0.5, 0.9], random_state=0).fit(X, y)
+    shown = forest.explain(X[0])
+    assert shown.target == "mean"
+    assert shown.prediction == forest.predict(X[:1], quantiles="mean")[0]
+    parts = shown.expected + sum(value for _, value in shown.contributions)
+    assert parts == pytest.approx(shown.prediction)
+    assert shown.quantiles == list(zip([0.1, 0.5, 0.9], forest.predict(X[:1])[0], strict=True))
+    text = str(shown)
+    assert " mean\npredicted quantiles: " in text
+    assert "(0.1), " in text
+    assert "trees predict a mean between" in text
+    assert forest.set_params(default_quantiles="mean").explain(X[0]).quantiles == []

@@ -54,7 +54,7 @@ def test_proximities_in_many_trees():
     both = unseen[:, np.newaxis] & unseen[np.newaxis]
     alike = both & (leaves[:, np.newaxis] == leaves[np.newaxis])
     expected = alike.sum(axis=2) / both.sum(axis=2)
-    np.testing.assert_array_equal(forest.proximity(X, oob=True).toarray(), expected)
+    np.testing.assert_array_equal(forest.proximity(X, oob_score=True).toarray(), expected)
     stump = spinney.RandomForestClassifier(3, max_depth=1).fit(X, np.zeros(150))
     assert (stump.proximity(X[:4], X).toarray() == 1).all()
 
@@ -70,7 +70,7 @@ def test_proximities_out_of_bag(forest, n_jobs):
     both = unseen[:, np.newaxis] & unseen[np.newaxis]
     alike = both & (leaves[:, np.newaxis] == leaves[np.newaxis])
     expected = alike.sum(axis=2) / np.maximum(both.sum(axis=2), 1)
-    np.testing.assert_allclose(forest.proximity(X, oob=True).toarray(), expected, rtol=1e-15)
+    np.testing.assert_allclose(forest.proximity(X, oob_score=True).toarray(), expected, rtol=1e-15)
 
 
 def test_nearest_rows_of_a_forest(forest):
@@ -134,15 +134,24 @@ def test_prototypes_are_typical():
     assert np.isnan(class_prototypes(forest.proximity(X), with_nan, y)[0][:, 0]).all()
 
 
+def test_the_old_name_of_oob_score_warns():
+    X, y = load_iris(return_X_y=True)
+    forest = spinney.RandomForestClassifier(3, random_state=0).fit(X, y)
+    for asked in (True, False):
+        with pytest.warns(FutureWarning, match=r"oob of proximity is now .*oob_score.*0\.6"):
+            old = forest.proximity(X, oob=asked)
+        assert (old != forest.proximity(X, oob_score=asked)).nnz == 0
+
+
 def test_illegal_arguments():
     X, y = load_iris(return_X_y=True)
     forest = spinney.RandomForestClassifier(3, random_state=0).fit(X, y)
-    with pytest.raises(ValueError, match="'oob' parameter of proximity must be a bool"):
-        forest.proximity(X, oob=2)
-    with pytest.raises(ValueError, match="'Y' parameter of proximity must be None if oob=True"):
-        forest.proximity(X, X, oob=True)
+    with pytest.raises(TypeError, match="oob_score must be a bool"):
+        forest.proximity(X, oob_score=2)
+    with pytest.raises(ValueError, match="'Y' parameter of proximity must be None if oob_score"):
+        forest.proximity(X, X, oob_score=True)
     with pytest.raises(ValueError, match=r"150 samples\. Got 149"):
-        forest.proximity(X[1:], oob=True)
+        forest.proximity(X[1:], oob_score=True)
     for k in (0, 1.5, None):
         with pytest.raises(ValueError, match="'k' parameter of nearest must be an int"):
             forest.nearest(X, k, Y=X)
@@ -164,8 +173,8 @@ def test_illegal_arguments():
             class_prototypes(proximity, X, labels)
     whole = spinney.ExtraTreesClassifier(3, random_state=0).fit(X, y)
     with pytest.raises(ValueError, match="have seen all samples: set bootstrap"):
-        whole.proximity(X, oob=True)
+        whole.proximity(X, oob_score=True)
     converted = spinney.from_sklearn(forest.to_sklearn())
     assert converted.proximity(X).shape == (150, 150)
-    with pytest.raises(ValueError, match="does not know the samples of its trees"):
-        converted.proximity(X, oob=True)
+    with pytest.raises(ValueError, match="does not know the samples of all its trees"):
+        converted.proximity(X, oob_score=True)

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from spinney._common.checks import check_int, is_bool
-from spinney._common.messages import reject_parameter
+from spinney._common.checks import check_int
+from spinney._common.messages import reject_parameter, warn_caller
 from spinney._data.unknown_categories import tell_once
-from spinney._explain.out_of_bag import OutOfBag
+from spinney._explain.out_of_bag import OutOfBag, check_oob_score
 from spinney._spinney import share_leaves
 
 _MAX_INDEX = 2**31 - 1
@@ -22,7 +22,9 @@ _MAX_INDEX = 2**31 - 1
 class ForestNeighbours(OutOfBag, ABC):
     """Mixin of the grown forests, by whose leaves rows are neighbours."""
 
-    def proximity(self, X: Any, Y: Any = None, *, oob: bool = False) -> Any:
+    def proximity(
+        self, X: Any, Y: Any = None, *, oob_score: bool = False, oob: Any = "deprecated"
+    ) -> Any:
         """Return how often two samples share a leaf.
 
         Parameters
@@ -31,16 +33,18 @@ class ForestNeighbours(OutOfBag, ABC):
             The samples. Sparse formats other than CSR are converted to it.
         Y : {array-like, sparse matrix} of shape (n_others, n_features), default=None
             Other samples. None means `X`.
-        oob : bool, default=False
+        oob_score : bool, default=False
             Whether to look only at trees that have seen neither of the two samples. `X` must then
             be the training samples, in their order, and `Y` None.
+        oob : bool, default="deprecated"
+            The name of `oob_score` until 0.6.
 
         Returns
         -------
         proximity : sparse matrix of shape (n_samples, n_others)
             CSR, float64: the share of the trees in which the two samples reach the same leaf; with
-            `oob`, of the trees that have seen neither of them. Pairs that share no leaf are not
-            stored, nor are pairs where each tree has seen one. Indices ascend in each row. It
+            `oob_score`, of the trees that have seen neither of them. Pairs that share no leaf are
+            not stored, nor are pairs where each tree has seen one. Indices ascend in each row. It
             takes 12 bytes per stored pair, and while it is made some 20 per sample and tree, and 4
             per node.
 
@@ -55,16 +59,22 @@ class ForestNeighbours(OutOfBag, ABC):
             If the result needs more memory than there is.
         """
         check_is_fitted(self)
-        if not is_bool(oob):
-            reject_parameter("proximity", "oob", oob, "a bool")
-        if oob and Y is not None:
-            reject_parameter("proximity", "Y", Y, "None if oob=True")
+        if not (isinstance(oob, str) and oob == "deprecated"):
+            warn_caller(
+                "The parameter oob of proximity is now called oob_score, and its old name goes in "
+                "version 0.6.",
+                FutureWarning,
+            )
+            oob_score = oob
+        check_oob_score(oob_score)
+        if oob_score and Y is not None:
+            reject_parameter("proximity", "Y", Y, "None if oob_score=True")
         with tell_once():
             leaves = self.apply(X)
             others = None if Y is None else self.apply(Y)
         unseen = None
-        if oob:
-            draws = self._get_draws(leaves.shape[0], "oob=True")
+        if oob_score:
+            draws = self._get_draws(leaves.shape[0])
             unseen = draws.mark_unseen(self.forest_.seeds, self._count_threads())
         n_others = leaves.shape[0] if others is None else others.shape[0]
         indptr, indices, shares = share_leaves(leaves, others, unseen, self._count_threads())

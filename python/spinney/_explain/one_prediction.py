@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from numbers import Integral
 from typing import Any
@@ -41,8 +41,8 @@ class ExplainedPrediction:
     Attributes
     ----------
     target : str
-        What is explained: "prediction", the share of a class, or the path length of an isolation
-        forest.
+        What is explained: "prediction", the share of a class, the mean of a quantile forest, or the
+        path length of an isolation forest.
     prediction : float
     expected : float
         The prediction if nothing is known of the sample.
@@ -54,6 +54,9 @@ class ExplainedPrediction:
     nearest : list of (int, float)
         The samples that share most leaves, and the shares of trees; empty without samples to look
         among.
+    quantiles : list of (float, float)
+        The levels and values of the quantiles that a quantile forest predicts by default. They are
+        no sums of contributions.
 
     Examples
     --------
@@ -75,6 +78,7 @@ class ExplainedPrediction:
     contributions: list[tuple[str, float]]
     agreement: str
     nearest: list[tuple[int, float]]
+    quantiles: list[tuple[float, float]] = field(default_factory=list)
 
     def __str__(self) -> str:
         """Return a line for each contribution, between lines of the expected value and the sum."""
@@ -86,6 +90,10 @@ class ExplainedPrediction:
         ]
         width = max(len(number) for number, _ in lines)
         text = [f"{number:>{width}}  {name}" for number, name in lines]
+        if self.quantiles:
+            scale = abs(self.quantiles[-1][1] - self.quantiles[0][1])
+            values = (f"{describe_near(value, scale)} ({q:g})" for q, value in self.quantiles)
+            text.append(f"predicted quantiles: {', '.join(values)}")
         text.append(self.agreement)
         if self.nearest:
             rows = ", ".join(f"{row} ({share:.0%} of the trees)" for row, share in self.nearest)
@@ -205,7 +213,8 @@ def _explain_rows(estimator: Any, rows: Any, n_features: int, Y: Any) -> Explain
             low, high = of_trees[:, 0].min(), of_trees[:, 0].max()
             how_many = f"{len(of_trees)} trees"
         ends = (describe_near(float(end), float(high - low)) for end in (low, high))
-        agreement = f"{how_many} predict between {' and '.join(ends)}"
+        what = f"a {target} " if target == "mean" else ""
+        agreement = f"{how_many} predict {what}between {' and '.join(ends)}"
         if len(of_trees) == 1:
             agreement = "one tree"
     if sparse.issparse(contributions):
@@ -230,6 +239,7 @@ def _explain_rows(estimator: Any, rows: Any, n_features: int, Y: Any) -> Explain
         ),
         agreement,
         nearest,
+        estimator._list_quantiles(rows),
     )
 
 

@@ -51,12 +51,12 @@ class OutOfBag:
             )
         return draws
 
-    def _get_draws(self, n_samples: int, asked: str = "oob_score=True") -> Draws:
+    def _get_draws(self, n_samples: int) -> Draws:
         """As `_find_draws`; raise ValueError unless `fit` saw `n_samples` samples."""
-        draws = self._find_draws(asked)
+        draws = self._find_draws("oob_score=True")
         if draws.n_samples != n_samples:
             raise ValueError(
-                f"X must be the training samples if {asked}: {draws.n_samples} samples. "
+                f"X must be the training samples if oob_score=True: {draws.n_samples} samples. "
                 f"Got {n_samples} instead."
             )
         return draws

@@ -35,6 +35,10 @@ class ShapValues(ABC):
     # What the contributions to numbers add up to, and the method that returns it.
     _explained: ClassVar[tuple[str, str]] = ("prediction", "predict")
 
+    def _list_quantiles(self, row: Any) -> list[tuple[float, float]]:  # noqa: ARG002
+        """Return levels and values of quantiles that are predicted for a row besides, if any."""
+        return []
+
     @property
     def expected_value_(self) -> Any:
         """The prediction if nothing is known of a sample.

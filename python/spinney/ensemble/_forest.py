@@ -297,8 +297,7 @@ class ForestRegressor(BaggedRegressor, BaseForest):
         std : ndarray of shape (n_samples,)
             If `return_std`.
         """
-        if not is_bool(return_std):
-            raise TypeError(f"return_std must be a bool. Got {return_std!r} instead.")
+        check_return_std(return_std)
         check_oob_score(oob_score)
         if not (return_std or oob_score):
             return super().predict(X)
@@ -346,3 +345,9 @@ class ForestRegressor(BaggedRegressor, BaseForest):
     ) -> None:
         prediction = self.oob_prediction_ = values[..., 0]
         self.oob_score_ = self._score_oob(target.y[is_known], prediction[is_known], r2_score)
+
+
+def check_return_std(return_std: Any) -> None:
+    """Raise TypeError unless the argument of a prediction is a bool."""
+    if not is_bool(return_std):
+        raise TypeError(f"return_std must be a bool. Got {return_std!r} instead.")

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from itertools import pairwise
 from numbers import Integral, Real
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.metrics import r2_score
+from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from spinney._common.checks import check_int, is_bool
@@ -23,7 +25,10 @@ from spinney._spinney import (
     predict_leaf_quantiles,
     rank_in_leaves,
 )
-from spinney.ensemble._forest import ForestRegressor
+from spinney.ensemble._forest import ForestRegressor, check_return_std
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 _INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
 _KINDS = ("rank", "weak", "strict", "mean")
@@ -38,8 +43,69 @@ class QuantileForestRegressor(ForestRegressor):
     # Quantiles are no means of trees.
     _shares_folds = False
     _leaf_rows: LeafRows
+    # `explain` divides the mean among the features.
+    _explained = ("mean", "_predict_mean")
+    # It changes nothing, so that no pipeline need pass it on.
+    __metadata_request__fit: ClassVar[dict[str, str]] = {"sparse_pickle": UNUSED}
 
     # --- Growth ---------------------------------------------------------------------------------
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        sample_ids: Any = None,
+        samples: Any = None,
+        *,
+        sparse_pickle: bool = False,
+    ) -> Self:
+        """Grow the trees of the forest, and list the training samples in their leaves.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The training samples: numbers of any real dtype, in any memory order or sparse format.
+            Values are compared as float64. An entry that a sparse matrix does not store is 0. NaN
+            is a missing value; so are None and NA in data frames. Columns of categorical features
+            may hold strings or other values that can be sorted.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            The targets: class labels of any type that can be sorted, or numbers.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights. None means 1 for all. Samples with weight 0 have no influence.
+            With `bootstrap=True` and `replace=True` a sample is drawn with a probability
+            proportional to its weight, and trees weigh it by the number of its draws, as in
+            scikit-learn. Otherwise trees weigh samples by these weights, multiplied by the counts
+            of `bootstrap="poisson"`.
+        sample_ids : array-like of int of shape (n_samples,), default=None
+            Non-negative ids of the samples, which need not be distinct. None means the row numbers.
+            With `bootstrap="poisson"` the count of a sample in a tree is determined by its id, the
+            number of the tree and `random_state`. Forests on parts of one data set therefore give a
+            sample the same count if it has the same id. Not allowed otherwise.
+        samples : list of array-like, ndarray or sparse matrix, default=None
+            The samples of each tree, where `bootstrap=True` is not to draw them: blocks, groups or
+            windows of time. A list with an array of indices (repeated for samples that count
+            several times), or a mask, for each of the `n_estimators` trees; or an array or sparse
+            matrix of counts of shape (n_estimators, n_samples). Trees weigh samples by
+            `sample_weight` times the count. What is out of bag follows them. With `warm_start` the
+            samples of all trees, also of those that are there.
+        sparse_pickle : bool, default=False
+            Has no effect, as leaves are kept in few bytes in any case. For quantile-forest's sake.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If a parameter or an argument is illegal. The message names it. Whatever is raised, the
+            estimator keeps the attributes it had before the call.
+        """
+        if not is_bool(sparse_pickle):
+            raise TypeError(f"sparse_pickle must be a bool. Got {sparse_pickle!r} instead.")
+        return super().fit(X, y, sample_weight, sample_ids, samples)
 
     def _check_own_params(self) -> None:
         super()._check_own_params()
@@ -93,7 +159,8 @@ class QuantileForestRegressor(ForestRegressor):
 
     # --- Predictions ----------------------------------------------------------------------------
 
-    def predict(
+    # The arguments are in quantile-forest's order.
+    def predict(  # type: ignore[override]
         self,
         X: Any,
         quantiles: Any = None,
@@ -104,7 +171,8 @@ class QuantileForestRegressor(ForestRegressor):
         oob_score: bool = False,
         indices: Any = None,
         duplicates: Any = None,
-    ) -> NDArray[np.float64]:
+        return_std: bool = False,
+    ) -> Any:
         """Predict quantiles of the target, or its mean.
 
         Parameters
@@ -134,31 +202,81 @@ class QuantileForestRegressor(ForestRegressor):
         duplicates : list of list of int, default=None
             With `oob_score`, rows of the training data that are the same sample: a tree that has
             seen one of them has seen all.
+        return_std : bool, default=False
+            Whether to return the standard deviation of the target as well, as
+            :meth:`RandomForestRegressor.predict` does.
 
         Returns
         -------
         y : ndarray of shape (n_samples,), (n_samples, n_quantiles) or \
                 (n_samples, n_outputs, n_quantiles)
             The axes of outputs and of quantiles are left out if they have length 1.
+        std : ndarray of shape (n_samples,)
+            If `return_std`.
         """
         check_is_fitted(self)
         wanted = read_quantiles(self.default_quantiles if quantiles is None else quantiles)
         how = self._read_pooling(weighted_quantile, weighted_leaves, aggregate_leaves_first)
         check_interpolation(interpolation)
         _check_out_of_bag(oob_score, indices, duplicates)
+        check_return_std(return_std)
         rows = self._validate_X_predict(X)
         n_threads = self._count_threads()
+        counts = None
+        if oob_score:
+            counts = self._find_unseen(rows.shape[0], n_threads, indices, duplicates)
         if wanted is None:
-            if indices is not None or duplicates is not None:
-                values = self._predict_means_of(rows, n_threads, indices, duplicates)
-            else:
-                values = self._predict_means(rows, n_threads, oob_score)
-            return self._split_outputs(values)[..., 0]
-        leaves, counts = self._find_leaves(rows, n_threads, oob_score, indices, duplicates)
-        found = predict_leaf_quantiles(
-            self._leaf_rows, leaves, counts, wanted, (interpolation, *how), n_threads
+            values = self._average(rows, n_threads, counts)
+            prediction = self._split_outputs(values)[..., 0]
+        else:
+            leaves = self.forest_.apply(rows, n_threads)
+            found = predict_leaf_quantiles(
+                self._leaf_rows, leaves, counts, wanted, (interpolation, *how), n_threads
+            )
+            prediction = shape_quantiles(found, self.n_outputs_)
+        if not return_std:
+            return prediction
+        return prediction, self._predict_std(rows, None if counts is None else counts.astype(bool))
+
+    # The arguments are in quantile-forest's order.
+    def score(  # type: ignore[override]
+        self, X: Any, y: Any, quantiles: Any = 0.5, sample_weight: Any = None
+    ) -> float:
+        """Return R2 of predicted medians, or of another quantile.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples. Sparse formats other than CSR are converted to it.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Their targets.
+        quantiles : float or "mean", default=0.5
+            What is predicted, whatever `default_quantiles` is.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples.
+
+        Returns
+        -------
+        score : float
+            With several outputs their mean, weighted by the variances of the targets.
+        """
+        wanted = read_quantiles(quantiles)
+        if wanted is not None and len(wanted) != 1:
+            raise ValueError(f"score takes one of quantiles. Got {quantiles!r} instead.")
+        prediction = self.predict(X, quantiles="mean" if wanted is None else wanted)
+        return float(
+            r2_score(y, prediction, sample_weight=sample_weight, multioutput="variance_weighted")
         )
-        return shape_quantiles(found, self.n_outputs_)
+
+    def _list_quantiles(self, row: Any) -> list[tuple[float, float]]:
+        levels = read_quantiles(self.default_quantiles)
+        if levels is None:
+            return []
+        return list(zip(levels.tolist(), np.ravel(self.predict(row)).tolist(), strict=True))
+
+    def _predict_mean(self, X: Any) -> NDArray[np.float64]:
+        mean: NDArray[np.float64] = self.predict(X, quantiles="mean")
+        return mean
 
     def quantile_ranks(
         self,
@@ -269,15 +387,24 @@ class QuantileForestRegressor(ForestRegressor):
                 raise TypeError(f"{name} must be a bool. Got {value!r} instead.")
         return bool(weighted and leaves), not first
 
-    def _predict_means_of(
-        self, X: Any, n_threads: int, indices: Any, duplicates: Any
+    def _average(
+        self, X: Any, n_threads: int, counts: NDArray[np.uint8] | None
     ) -> NDArray[np.float64]:
-        """Return the means out of bag of samples that are these rows of the training data."""
-        counts = self._find_unseen(X.shape[0], n_threads, indices, duplicates)
-        of_trees = self.forest_.predict_trees(X, n_threads)
+        """Return for each sample the means of the trees that count; None if all do.
+
+        Trees are added in their order, as the compiled part adds them for `oob_prediction_`.
+        """
+        if counts is None:
+            return self.forest_.predict(X, n_threads)
+        sums = np.zeros((X.shape[0], self.n_outputs_))
+        for number, (seed, is_counted) in enumerate(
+            zip(self.forest_.seeds, counts.T.astype(bool), strict=True)
+        ):
+            # What one tree predicts is in memory at a time.
+            values = Forest([self.forest_.tree(number)], [seed]).predict(X, n_threads)
+            np.add(sums, values, out=sums, where=is_counted[:, None])
         with np.errstate(invalid="ignore"):
-            sums = np.einsum("ij,ijk->ik", counts.astype(np.float64), of_trees)
-            means: NDArray[np.float64] = sums / counts.sum(axis=1)[:, None]
+            means: NDArray[np.float64] = sums / counts.sum(axis=1, dtype=np.int64)[:, None]
         return means
 
     # --- Out of bag -----------------------------------------------------------------------------
