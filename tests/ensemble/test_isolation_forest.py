@@ -106,7 +106,8 @@ def test_storage_threads_and_the_number_of_trees_do_not_show(
         assert same.offset_ == forest.offset_
     more = IsolationForest(n_estimators=9, **params).fit(X)
     grown = IsolationForest(n_estimators=5, warm_start=True, **params).fit(X)
-    np.testing.assert_array_equal(more[3].predict(X), forest[3].predict(X))
+    own = X[:, more.estimators_features_[3]]
+    np.testing.assert_array_equal(more[3].predict(own), forest[3].predict(own))
     grown.set_params(n_estimators=9).fit(X)
     np.testing.assert_array_equal(grown.score_samples(X), more.score_samples(X))
 
@@ -187,12 +188,79 @@ def test_features_of_each_tree():
     forest = IsolationForest(n_estimators=50, max_features=0.3, random_state=0).fit(X)
     assert [len(features) for features in forest.estimators_features_] == [3] * 50
     for tree, features in zip(forest.estimators_, forest.estimators_features_, strict=True):
+        assert tree.n_features_in_ == tree.tree_.n_features == 3
         used = np.unique(tree.tree_.feature[tree.tree_.feature >= 0])
-        np.testing.assert_array_equal(used, features)
+        np.testing.assert_array_equal(used, np.arange(3))
+        assert np.all(np.diff(features) > 0)
     counts = np.bincount(np.concatenate(forest.estimators_features_), minlength=10)
     assert counts.min() > 4
     everything = IsolationForest(n_estimators=2, random_state=0).fit(X)
     np.testing.assert_array_equal(everything.estimators_features_, [np.arange(10)] * 2)
+
+
+def mean_length(forest, X):
+    """Return the mean over the trees, each of which takes its own features."""
+    pairs = zip(forest.estimators_, forest.estimators_features_, strict=True)
+    return np.mean([tree.predict(X[:, features]) for tree, features in pairs], axis=0)
+
+
+def with_categories():
+    """Return a frame with a category of few values and one of many, and its codes."""
+    rng = np.random.default_rng(0)
+    codes = np.column_stack([rng.normal(size=(300, 3)), rng.integers(200, size=300)])
+    codes = np.column_stack([codes, np.arange(300) % 3])
+    frame = pd.DataFrame(codes[:, :3], columns=list("abc"))
+    frame["many"] = pd.Categorical(codes[:, 3].astype(int))
+    frame["few"] = pd.Categorical(codes[:, 4].astype(int))
+    known = [frame[name].cat.categories.to_list() for name in ("many", "few")]
+    codes[:, 3] = [known[0].index(code) for code in codes[:, 3]]
+    return frame, codes
+
+
+@pytest.mark.parametrize("data", ["numbers", "categories"])
+@pytest.mark.parametrize("max_features", [1, 0.5, 0.8, 1.0])
+def test_trees_number_the_features_that_they_have_drawn(data, max_features, tmp_path):
+    """As in scikit-learn; what the forest predicts is made of the same trees."""
+    X = codes = make_data(300, 5)
+    params = {"max_features": max_features, "random_state": 0}
+    if data == "categories":
+        X, codes = with_categories()
+        params["categorical_features"] = "from_dtype"
+    forest = IsolationForest(n_estimators=12, **params).fit(X)
+    lengths = forest.path_length(X)
+    n_own = max(1, int(max_features * 5)) if isinstance(max_features, float) else max_features
+    assert {tree.n_features_in_ for tree in forest} == {n_own}
+    forest.save(tmp_path / "forest")
+    for same in (forest, spinney.load(tmp_path / "forest"), pickle.loads(pickle.dumps(forest))):
+        np.testing.assert_allclose(mean_length(same, codes), lengths)
+        for tree, features in zip(same[:3], same.estimators_features_[:3], strict=True):
+            copy = pickle.loads(pickle.dumps(tree))
+            part = codes[:, features]
+            np.testing.assert_array_equal(copy.predict(part), tree.predict(part))
+            assert spinney.tree.export_text(tree) == spinney.tree.export_text(copy)
+    same.estimators_ = same.estimators_[::-1]
+    np.testing.assert_allclose(same.path_length(X), lengths)
+    np.testing.assert_allclose(mean_length(same, codes), lengths)
+    copy = pickle.loads(pickle.dumps(same))
+    np.testing.assert_allclose(mean_length(copy, codes), lengths)
+    copy.set_params(warm_start=True, n_estimators=14, max_features=2).fit(X)
+    assert [len(own) for own in copy.estimators_features_] == [n_own] * 12 + [2] * 2
+    np.testing.assert_allclose(mean_length(copy, codes), copy.path_length(X))
+
+
+@pytest.mark.parametrize("max_features", [0.5, 1.0])
+def test_converted_trees_have_the_features_of_scikit_learn(max_features):
+    X = make_data(200, 6).astype(np.float32)
+    model = sklearn.ensemble.IsolationForest(
+        n_estimators=5, max_features=max_features, random_state=0
+    ).fit(X)
+    ours = spinney.from_sklearn(model)
+    back = ours.to_sklearn()
+    for one in (ours, back):
+        for tree, known in zip(one.estimators_, model.estimators_, strict=True):
+            assert tree.n_features_in_ == known.n_features_in_
+            np.testing.assert_array_equal(tree.tree_.feature, known.tree_.feature)
+        np.testing.assert_allclose(one.score_samples(X), model.score_samples(X), rtol=1e-12)
 
 
 def test_sparse_data_with_many_features():
@@ -268,8 +336,9 @@ def test_forests_of_scikit_learn_score_alike_here(max_features, tmp_path):
     forest.save(tmp_path / "forest")
     again = spinney.load(tmp_path / "forest")
     np.testing.assert_array_equal(again.score_samples(X), forest.score_samples(X))
-    for name in ("estimators_samples_", "estimators_features_"):
-        assert not hasattr(forest, name)
+    assert not hasattr(forest, "estimators_samples_")
+    for own, known in zip(forest.estimators_features_, model.estimators_features_, strict=True):
+        np.testing.assert_array_equal(own, known)
     with pytest.raises(ValueError, match=r"cannot add to trees. .*comes from scikit-learn"):
         forest.set_params(warm_start=True, n_estimators=20).fit(X)
 
@@ -289,7 +358,8 @@ def test_files_and_pickles(tmp_path):
         np.testing.assert_array_equal(
             np.array(same.estimators_features_), np.array(forest.estimators_features_)
         )
-        np.testing.assert_array_equal(same[2].predict(X), forest[2].predict(X))
+        own = X[:, same.estimators_features_[2]]
+        np.testing.assert_array_equal(same[2].predict(own), forest[2].predict(own))
 
 
 def test_shap_values_of_the_path_length():

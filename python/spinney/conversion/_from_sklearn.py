@@ -109,7 +109,9 @@ def _convert_isolation_forest(estimator_class: Any, model: Any) -> Any:
     estimator = _start(estimator_class, model)
     estimator.offset_ = float(model.offset_)
     estimator.max_samples_ = int(model.max_samples_)
-    _set_random_trees(estimator, model, model.estimators_features_)
+    features = [np.asarray(own, dtype=np.int64) for own in model.estimators_features_]
+    _set_random_trees(estimator, model, features)
+    estimator._own_features = features
     return estimator
 
 

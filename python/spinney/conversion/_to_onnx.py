@@ -6,8 +6,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from spinney._common.messages import is_ours
-from spinney.storage._classes import list_classes
+from spinney.conversion._classes import list_counterparts
 
 # Its converter reads private attributes of scikit-learn's class.
 _LEFT_OUT = ("IsolationForest",)
@@ -18,7 +17,8 @@ def register_onnx() -> None:
 
     Call it once, before `skl2onnx.to_onnx` or `skl2onnx.convert_sklearn`. ONNX compares in float32:
     see :meth:`RandomForestClassifier.to_sklearn` for what that means. Models with categorical
-    features are refused; an isolation forest is converted by its `to_sklearn` first.
+    features are refused; an isolation forest is converted by its `to_sklearn` first. A quantile
+    forest becomes the forest that predicts its mean.
 
     Raises
     ------
@@ -39,12 +39,11 @@ def register_onnx() -> None:
         raise ImportError("register_onnx needs the package skl2onnx.") from error
     # Its public functions would also register a converter anew, with options of its own.
     alias_of = operators.sklearn_operator_name_map
-    theirs = {known.__name__: known for known in alias_of if not is_ours(known.__module__)}
-    for name, ours in list_classes():
-        if name in theirs and name not in _LEFT_OUT and ours not in alias_of:
-            alias = alias_of[ours] = alias_of[theirs[name]]
-            if theirs[name] in parsers:
-                parsers[ours] = parsers[theirs[name]]
+    for ours, theirs in list_counterparts():
+        if theirs in alias_of and theirs.__name__ not in _LEFT_OUT and ours not in alias_of:
+            alias = alias_of[ours] = alias_of[theirs]
+            if theirs in parsers:
+                parsers[ours] = parsers[theirs]
             shapes[alias] = _refuse_categories(shapes[alias])
 
 

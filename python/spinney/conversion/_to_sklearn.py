@@ -64,12 +64,12 @@ def convert_isolation_forest(estimator: Any) -> Any:
     _set_attributes(converted, estimator)
     converted.offset_ = estimator.offset_
     converted.max_samples_ = converted._max_samples = estimator.max_samples_
-    converted._max_features = estimator.n_features_in_
     converted.estimator_ = converted._get_estimator()
     converted.estimators_ = [_convert_random_tree(tree) for tree in estimator.estimators_]
-    # All trees take all features, though some of them may use a part.
-    features = np.arange(estimator.n_features_in_)
-    converted.estimators_features_ = [features] * len(converted.estimators_)
+    everything = [np.arange(estimator.n_features_in_)] * len(converted.estimators_)
+    converted.estimators_features_ = getattr(estimator, "estimators_features_", everything)
+    # If there are fewer than all, scikit-learn gives each tree its own.
+    converted._max_features = min(map(len, converted.estimators_features_))
     converted._decision_path_lengths, converted._average_path_length_per_tree = zip(
         *(_divide_path_lengths(tree.tree_) for tree in converted.estimators_), strict=True
     )

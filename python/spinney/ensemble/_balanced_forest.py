@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import ensemble as of_sklearn
 from sklearn.utils import Tags
 
 from spinney._common.checks import is_bool
@@ -28,6 +29,7 @@ from spinney.ensemble._forest import ForestClassifier
 from spinney.tree import DecisionTreeClassifier
 
 
+@of_sklearn.RandomForestClassifier.register
 class BalancedRandomForestClassifier(ForestClassifier):
     """A random forest whose trees get equally many samples of each class, for rare classes.
 

@@ -20,7 +20,7 @@ from spinney._fit.draws import Draws, Growth
 from spinney._fit.joined_draws import SAMPLES_UNKNOWN, draw_alike, join_draws
 from spinney._fit.params import read_tree_parameters
 from spinney._fit.task import Watcher
-from spinney._spinney import Forest
+from spinney._spinney import Forest, Tree
 from spinney.conversion._to_sklearn import convert_forest
 from spinney.tree._base import BaseDecisionTree, NamesOfForest
 
@@ -117,7 +117,7 @@ class ForestTrees(StoredTrees, FeatureReader):
                 raise TypeError(
                     f"estimators_ must be fitted tree estimators of spinney. Got {tree!r} instead."
                 )
-        forest = Forest([tree.tree_ for tree in trees], [tree._draw_seed() for tree in trees])
+        forest = Forest(list(map(self._widen, trees)), [tree._draw_seed() for tree in trees])
         known, given = _describe_shape(self.forest_), _describe_shape(forest)
         if known != given:
             raise ValueError(
@@ -141,6 +141,15 @@ class ForestTrees(StoredTrees, FeatureReader):
         self._draws = self._join_draws_of(trees, forest.seeds)
         self.forest_, self._estimators = forest, trees
         self.__dict__.pop("_variances", None)
+        self._keep_features(trees)
+
+    def _widen(self, tree: Any) -> Tree:
+        """Return the tree of an estimator, with the features of the forest."""
+        compiled: Tree = tree.tree_
+        return compiled
+
+    def _keep_features(self, trees: list[Any]) -> None:
+        """Keep which features trees that are assigned have drawn, where the forest knows it."""
 
     def _join_draws_of(self, trees: list[Any], seeds: list[int]) -> Draws | None:
         """Return how the samples of assigned trees were drawn; None if that is not known."""

@@ -25,6 +25,7 @@ from spinney._fit.task import Watcher
 from spinney._spinney import (
     Columns,
     Forest,
+    Tree,
     fit_isolation_forest,
     list_drawn_rows,
     list_tree_features,
@@ -33,6 +34,7 @@ from spinney._spinney import (
 )
 from spinney.conversion._to_sklearn import convert_isolation_forest
 from spinney.ensemble._forest_trees import ForestTrees
+from spinney.ensemble._tree_features import number_features
 from spinney.tree import ExtraTreeRegressor
 
 if TYPE_CHECKING:
@@ -106,8 +108,8 @@ class IsolationForest(OutlierMixin, ForestTrees, ShapValues):
     estimator_ : ExtraTreeRegressor
         The kind of tree that the forest consists of, not fitted.
     estimators_ : list of ExtraTreeRegressor
-        The trees as estimators that share the memory of the forest. They predict the length of the
-        path of a sample. They are made when this attribute is first read.
+        The trees as estimators. They predict the length of the path of a sample, given its
+        `estimators_features_`. They are made when this attribute is first read.
     estimators_features_ : list of ndarray
         For each tree, the features from which its nodes draw one.
     estimators_samples_ : list of ndarray
@@ -165,6 +167,9 @@ class IsolationForest(OutlierMixin, ForestTrees, ShapValues):
     _tree_class = ExtraTreeRegressor
     # A path has one length. Not an attribute that `fit` sets.
     n_outputs_ = 1
+    # Number of features that each tree draws; the features of the trees where that does not tell.
+    _n_own_features: int
+    _own_features: list[NDArray[np.int64]]
 
     offset_: float
     max_samples_: int
@@ -291,13 +296,32 @@ class IsolationForest(OutlierMixin, ForestTrees, ShapValues):
         scheme = "with replacement" if self.bootstrap else "distinct"
         draws = Draws(scheme, n_samples, 1, self.max_samples_, weights, None)
         grow_trees = partial(self._grow_bags, matrix, draws, seed, n_threads)
+        n_own = self._count_features()
+        known = self._list_known_features(n_own)
         self._grow_without_target(before, grow_trees, draws)
+        self._n_own_features = n_own
+        if known is None:
+            self.__dict__.pop("_own_features", None)
+        else:
+            new = self._draw_features(self.forest_.seeds[len(known) :], n_own)
+            self._own_features = [*known, *new]
         if isinstance(self.contamination, str):
             self.offset_ = -0.5
         else:
             scores = self._score(to_rows(to_native(matrix)))[is_used]
             self.offset_ = float(np.percentile(scores, 100.0 * self.contamination))
         return self
+
+    def _list_known_features(self, n_own: int) -> list[NDArray[np.int64]] | None:
+        """Return the features of the trees that a warm start keeps, unless all can be drawn again.
+
+        `n_own` is how many features the new trees draw.
+        """
+        is_warm = self.warm_start and hasattr(self, "forest_") and self._knows_features()
+        known = vars(self).get("_own_features")
+        if not is_warm or (known is None and vars(self).get("_n_own_features", n_own) == n_own):
+            return None
+        return self.estimators_features_
 
     def _grow_bags(
         self,
@@ -347,24 +371,100 @@ class IsolationForest(OutlierMixin, ForestTrees, ShapValues):
     def estimators_features_(self) -> list[NDArray[np.int64]]:
         """The features from which the nodes of each tree draw one.
 
-        The trees of `estimators_` take all features, though they use these alone.
+        The trees of `estimators_` number these alone, as in scikit-learn: they take
+        ``X[:, features]``.
 
         Returns
         -------
         features : list of ndarray of int64
-            For each tree its features, ascending.
+            For each tree its features, ascending unless the tree comes from scikit-learn.
         """
         self._check_has_trees("estimators_features_")
-        if self._draws is None:
+        if not self._knows_features():
             raise AttributeError(
-                "A forest that from_sklearn has made does not know the features of its trees."
+                "A forest that from_sklearn has made, and that was saved by version 0.3, does not "
+                "know the features of its trees."
             )
-        n_features = self._count_features()
-        seeds = self.forest_.seeds
-        return [
-            features.astype(np.int64)
-            for features in list_tree_features(seeds, self.n_features_in_, n_features)
-        ]
+        known = vars(self).get("_own_features")
+        if known is not None:
+            return [features.copy() for features in known]
+        # Files of version 0.3 do not have the number.
+        n_own = vars(self).get("_n_own_features", self._count_features())
+        return self._draw_features(self.forest_.seeds, n_own)
+
+    def _knows_features(self) -> bool:
+        return "_own_features" in vars(self) or self._draws is not None
+
+    def _draw_features(self, seeds: list[int], n_own: int) -> list[NDArray[np.int64]]:
+        drawn = list_tree_features(seeds, self.n_features_in_, n_own)
+        return [features.astype(np.int64) for features in drawn]
+
+    def _keep_features(self, trees: list[Any]) -> None:
+        everything = np.arange(self.n_features_in_)
+        own = [tree._features_of_forest for tree in trees]
+        self._own_features = [everything if of_tree is None else of_tree for of_tree in own]
+
+    def _make_tree_estimator(self, tree: int, seed: int) -> Any:
+        estimator = super()._make_tree_estimator(tree, seed)
+        if not self._knows_features():
+            return estimator
+        known = vars(self).get("_own_features")
+        n_own = vars(self).get("_n_own_features", self._count_features())
+        features = self._draw_features([seed], n_own)[0] if known is None else known[tree]
+        if np.array_equal(features, np.arange(self.n_features_in_)):
+            return estimator
+        # Its features are numbered as scikit-learn's are.
+        places = np.zeros(self.n_features_in_, dtype=np.int64)
+        places[features] = np.arange(len(features))
+        counts = self._count_categories()[features]
+        estimator.tree_ = number_features(estimator.tree_, places, counts)
+        estimator.n_features_in_ = len(features)
+        estimator._features_of_forest = features
+        of_forest = estimator._names_of_forest
+        names = of_forest.features
+        if self.is_categorical_ is not None:
+            mask = self.is_categorical_[features]
+            is_any = bool(mask.any())
+            estimator.is_categorical_ = mask if is_any else None
+            estimator.set_params(
+                categorical_features=np.flatnonzero(mask).tolist() if is_any else None
+            )
+            codes, values = estimator.categories_, of_forest.categories
+            estimator.categories_ = [codes[f] for f in features] if is_any else None
+            of_forest = of_forest._replace(
+                categories=[values[f] for f in features] if is_any else None
+            )
+        estimator._names_of_forest = of_forest._replace(
+            features=None if names is None else names[features]
+        )
+        return estimator
+
+    def _widen(self, tree: Any) -> Tree:
+        if tree._features_of_forest is None:
+            return super()._widen(tree)
+        return number_features(tree.tree_, tree._features_of_forest, self._count_categories())
+
+    def _count_categories(self) -> NDArray[np.uint32]:
+        """Return the number of categories of each feature, 0 for a numeric one."""
+        counts = count_categories(self.categories_) or [0] * self.n_features_in_
+        return np.array(counts, dtype=np.uint32)
+
+    def _restore(self, attributes: dict[str, Any], forest: Forest) -> str | None:
+        fault = super()._restore(attributes, forest)
+        known = vars(self).get("_own_features", [np.arange(0)] * len(forest))
+        n_own = vars(self).get("_n_own_features", 1)
+        is_sound = (
+            len(known) == len(forest)
+            and all(
+                own.ndim == 1
+                and own.dtype == np.int64
+                and np.isin(own, range(forest.n_features)).all()
+                for own in known
+            )
+            and type(n_own) is int
+            and 1 <= n_own <= forest.n_features
+        )
+        return fault if is_sound else "the features of trees"
 
     # --- Predictions ----------------------------------------------------------------------------
 

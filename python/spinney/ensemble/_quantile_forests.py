@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from sklearn import ensemble as of_sklearn
+
 from spinney._common.types import (
     Bootstrap,
     CategoryOrder,
@@ -19,6 +21,7 @@ from spinney.ensemble._quantile_base import QuantileForestRegressor
 from spinney.tree import DecisionTreeRegressor, ExtraTreeRegressor
 
 
+@of_sklearn.RandomForestRegressor.register
 class RandomForestQuantileRegressor(QuantileForestRegressor):
     """A random forest that predicts quantiles of the target, from all samples in its leaves.
 
@@ -228,6 +231,7 @@ class RandomForestQuantileRegressor(QuantileForestRegressor):
         store_parameters(locals())
 
 
+@of_sklearn.ExtraTreesRegressor.register
 class ExtraTreesQuantileRegressor(QuantileForestRegressor):
     """Extremely randomized trees that predict quantiles, from all samples in their leaves.
 

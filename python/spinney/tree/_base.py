@@ -54,6 +54,8 @@ class BaseDecisionTree(StoredTrees, BaseTreeEstimator, ShapValues, PartialDepend
     # How the forest of the tree draws samples, so that the tree can be assigned to another forest.
     # It is in no file and in no pickle: it may hold the weights of all samples.
     _draws_of_forest: Draws | None = None
+    # The features of the forest that the tree has drawn, if it numbers these alone.
+    _features_of_forest: NDArray[np.int64] | None = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> Self:
         """Grow the tree.
@@ -86,7 +88,7 @@ class BaseDecisionTree(StoredTrees, BaseTreeEstimator, ShapValues, PartialDepend
         """
         with self._restore_on_error():
             settings = self._check_params()
-            for name in ("_names_of_forest", "_draws_of_forest"):
+            for name in ("_names_of_forest", "_draws_of_forest", "_features_of_forest"):
                 self.__dict__.pop(name, None)
             X, task, draws = self._read_data(settings, X, y, sample_weight, check_input=check_input)
             self.tree_, self.max_features_, self._with_missing = task.grow_tree(X, draws)
@@ -122,7 +124,8 @@ class BaseDecisionTree(StoredTrees, BaseTreeEstimator, ShapValues, PartialDepend
 
     def _list_stored_attributes(self) -> dict[str, Any]:
         attributes = super()._list_stored_attributes()
-        attributes.pop("_draws_of_forest", None)
+        for name in ("_draws_of_forest", "_features_of_forest"):
+            attributes.pop(name, None)
         names = attributes.pop("_names_of_forest", None)
         return attributes if names is None else {**attributes, "names": list(names)}
 
