@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 import sklearn.ensemble
 import sklearn.tree
+from scipy import sparse
 from sklearn.base import clone, is_classifier
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.exceptions import NotFittedError
@@ -18,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 import spinney
 from made_models import CLASSIFIERS, REGRESSORS, make_data
 from oracle import TREE_ARRAYS
+from spinney.conversion._to_treelite import _build
 
 pytestmark = pytest.mark.oldest
 
@@ -382,6 +384,45 @@ def test_treelite_knows_categories():
     X[:3, 0] = 77
     predicted = predict_by_treelite(forest, X)[:, 0, 0]
     np.testing.assert_allclose(predicted, forest.predict(X), rtol=1e-12)
+    # Names, those that are unknown among them, become codes by one call.
+    names = pd.DataFrame({"kind": [f"k{code:02.0f}" for code in codes], "x": X[:, 1]})
+    forest = spinney.RandomForestRegressor(5, categorical_features=["kind"], random_state=0)
+    forest.fit(names, y)
+    names.loc[:5, "kind"] = ["new", None, "other", "k03", "k04", "k00"]
+    predicted = predict_by_treelite(forest, forest.to_codes(names))[:, 0, 0]
+    np.testing.assert_allclose(predicted, forest.predict(names), rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", [spinney.RandomForestClassifier, spinney.ExtraTreeRegressor])
+def test_codes_are_the_numbers_that_trees_compare(kind):
+    frame = pd.DataFrame({"kind": list("abcab"), "x": [1, 2, None, 4, 5]})
+    model = kind(categorical_features=["kind"], random_state=0).fit(frame, [0, 1, 2, 1, 0])
+    frame.loc[4, "kind"] = "z"
+    expected = [[0, 1], [1, 2], [2, np.nan], [0, 4], [3, 5]]
+    for rows in (frame, spinney.Dataset(frame, categorical_features=["kind"])):
+        codes = model.to_codes(rows)
+        assert codes.dtype == np.float64
+        np.testing.assert_array_equal(codes, expected)
+    numbers = np.arange(6, dtype=np.float32).reshape(3, 2)
+    model = kind(random_state=0).fit(numbers, [0, 1, 2])
+    for rows in (numbers, sparse.csc_matrix(numbers)):
+        codes = model.to_codes(rows)
+        codes = codes.toarray() if sparse.issparse(codes) else codes
+        np.testing.assert_array_equal(codes, numbers)
+        assert not np.shares_memory(codes, numbers)
+
+
+@pytest.mark.parametrize("n_classes", [[1], [2], [3], [2, 3]])
+def test_treelite_reads_arrays_as_if_it_was_built_by_nodes(n_classes):
+    treelite = optional("treelite")
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    y = np.column_stack([rng.integers(n, size=60) for n in n_classes])
+    forest = spinney.RandomForestClassifier(4, random_state=0).fit(X, y.squeeze())
+    built = _build(treelite.model_builder, forest, forest.forest_)
+    models = (forest.to_treelite(), built)
+    assert len({(model.input_type, model.output_type) for model in models}) == 1
+    np.testing.assert_array_equal(*(treelite.gtil.predict(model, X) for model in models))
 
 
 def test_treelite_is_optional(monkeypatch):

@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn import config_context
 from sklearn.utils.validation import check_is_fitted
 
 from spinney._common.messages import is_ours
 from spinney._common.threads import count_threads
 from spinney._common.types import Sink
+from spinney._data.arrays import CompressedMatrix
 from spinney._data.categories import Categories, count_categories
 from spinney._fit.target import ClassTarget
 from spinney._spinney import Forest
@@ -110,7 +112,8 @@ class StoredTrees(ABC):
         """Return a model of treelite with the same trees, for use without Python.
 
         Thresholds stay float64, and categorical features stay categorical: the model takes codes,
-        which are indices into `categories_`.
+        which are indices into `categories_`, as `to_codes` returns them. With categorical features
+        the model is built node by node, which takes some 30 times as long.
 
         Returns
         -------
@@ -127,6 +130,34 @@ class StoredTrees(ABC):
         """
         check_is_fitted(self)
         return convert_to_treelite(self, self._get_forest())
+
+    def to_codes(self, X: Any) -> Any:
+        """Return samples as the numbers that the trees compare, and that treelite's model takes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples, as predictions take them.
+
+        Returns
+        -------
+        codes : ndarray of shape (n_samples, n_features), or sparse matrix
+            float64; CSR if `X` is sparse. Categories are indices into `categories_`, and a category
+            that is not known their number. Missing values are NaN.
+
+        Raises
+        ------
+        NotFittedError
+            If the estimator is not fitted.
+        ValueError, TypeError
+            If predictions do not take `X`.
+        """
+        rows = self._validate_values(X)  # type: ignore[attr-defined]
+        if isinstance(rows, CompressedMatrix):
+            return sparse.csr_matrix(
+                (rows.data.astype(np.float64), rows.indices, rows.indptr), shape=rows.shape
+            )
+        return np.array(rows, dtype=np.float64, order="C")
 
     @abstractmethod
     def _get_forest(self) -> Forest:

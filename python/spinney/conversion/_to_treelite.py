@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
+import sklearn.ensemble
 from sklearn.base import is_classifier
 
 from spinney._spinney import Forest, Tree
@@ -12,11 +14,36 @@ from spinney._spinney import Forest, Tree
 def convert_to_treelite(estimator: Any, forest: Forest) -> Any:
     """Return a model of treelite that predicts as `estimator` does, which is fitted."""
     try:
-        from treelite import model_builder
+        import treelite
     except ImportError as error:
         raise ImportError(
             "to_treelite needs the package treelite: python -m pip install treelite"
         ) from error
+    # treelite's importer knows neither sets of categories nor classifiers of one class.
+    has_one_class = is_classifier(estimator) and max(forest.n_classes) == 1
+    if not forest.n_categories and not has_one_class:
+        return treelite.sklearn.import_model(_make_model(estimator, forest))
+    return _build(treelite.model_builder, estimator, forest)
+
+
+def _make_model(estimator: Any, forest: Forest) -> Any:
+    """Return a model of scikit-learn's class with our trees, whose arrays treelite reads at once.
+
+    No tree of scikit-learn is made. Thresholds stay float64, as treelite keeps them.
+    """
+    n_classes, classifies = forest.n_classes, is_classifier(estimator)
+    name = f"RandomForest{'Classifier' if classifies else 'Regressor'}"
+    model: Any = getattr(sklearn.ensemble, name)(n_estimators=len(forest))
+    model.n_features_in_, model.n_outputs_ = forest.n_features, len(n_classes)
+    if classifies:
+        model.n_classes_ = n_classes if len(n_classes) > 1 else n_classes[0]
+    # One tree after the other.
+    model.estimators_ = (SimpleNamespace(tree_=forest.tree(t)) for t in range(len(forest)))
+    return model
+
+
+def _build(model_builder: Any, estimator: Any, forest: Forest) -> Any:
+    """Return a model that is built node by node, which takes long."""
     n_classes, n_trees = forest.n_classes, len(forest)
     classifies = is_classifier(estimator)
     max_n_classes = max(n_classes)
