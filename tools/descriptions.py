@@ -217,9 +217,11 @@ class_weight
     for "balanced_subsample", which is applied after drawing. None means 1 for all classes.
 oob_score
     Whether to predict each training sample by the trees that were not grown on it, and to
-    score these out-of-bag predictions. True: by accuracy. A callable is called with the
-    true classes and the predicted ones, both as indices into `classes_`, and returns the
-    score. Samples that every tree was grown on are left out, with a warning. Needs a
+    score these out-of-bag predictions. True: by accuracy. The name of a scorer
+    of scikit-learn, such as "roc_auc", or a scorer that `make_scorer` returns, scores the
+    out-of-bag probabilities or classes, whichever it asks for. Any other callable is called with
+    the true classes and the predicted ones, both as indices into `classes_`, never with
+    probabilities, and returns the score. Samples that every tree was grown on are left out, with a warning. Needs a
     `bootstrap` other than False.
 """
 
@@ -237,8 +239,9 @@ class_sampling
 _FOREST_REGRESSOR = """
 oob_score
     Whether to predict each training sample by the trees that were not grown on it, and to
-    score these out-of-bag predictions. True: by R2. A callable is called with the true
-    targets and the predicted ones, and returns the score. Samples that every tree was grown
+    score these out-of-bag predictions. True: by R2. The name of a scorer of
+    scikit-learn, or a scorer that `make_scorer` returns, scores by it. Any other callable is called
+    with the true targets and the predicted ones, and returns the score. Samples that every tree was grown
     on are left out, with a warning. Needs a `bootstrap` other than False.
 """
 
@@ -256,8 +259,11 @@ class_weight
     "balanced_subsample" each class among the samples of a tree. None means 1 for all classes.
 oob_score
     Whether to predict each training sample by the trees that were not grown on it, and to score
-    these out-of-bag predictions. True: by accuracy. A callable is called with the true classes
-    and the predicted ones, both as indices into `classes_`, and returns the score. Samples that
+    these out-of-bag predictions. True: by accuracy. The name of a scorer
+    of scikit-learn, such as "roc_auc", or a scorer that `make_scorer` returns, scores the
+    out-of-bag probabilities or classes, whichever it asks for. Any other callable is called with
+    the true classes and the predicted ones, both as indices into `classes_`, never with
+    probabilities, and returns the score. Samples that
     every tree was grown on are left out, with a warning.
 """
 
@@ -299,8 +305,8 @@ max_features
 bootstrap
     Whether samples are drawn with replacement. A sample that is drawn k times counts as k.
 estimators_
-    The trees as estimators that share the memory of the forest. They predict the length of the
-    path of a sample. They are made when this attribute is first read.
+    The trees as estimators. They predict the length of the path of a sample, given its
+    `estimators_features_`. They are made when this attribute is first read.
 """
 
 _QUANTILE_FOREST = """
@@ -320,8 +326,9 @@ warm_start
     `n_estimators`. It must be to the same data, whose samples the leaves of all trees get.
 oob_score
     Whether to predict the mean of each training sample by the trees that were not grown on it, and
-    to score these out-of-bag predictions. True: by R2. A callable is called with the true targets
-    and the predicted ones, and returns the score. Samples that every tree was grown on are left
+    to score these out-of-bag predictions. True: by R2. The name of a scorer of
+    scikit-learn, or a scorer that `make_scorer` returns, scores by it. Any other callable is called
+    with the true targets and the predicted ones, and returns the score. Samples that every tree was grown on are left
     out, with a warning. Needs a `bootstrap` other than False.
 """
 

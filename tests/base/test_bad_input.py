@@ -157,7 +157,7 @@ BAD_FOREST_PARAMETERS = [
     ("bootstrap", None, "a bool or 'poisson'"),
     ("bootstrap", 1, "a bool or 'poisson'"),
     ("bootstrap", np.array([1, 2]), "a bool or 'poisson'"),
-    ("oob_score", "accuracy", "a bool or a callable"),
+    ("oob_score", "exactness", "a bool, a callable or a name among"),
     ("warm_start", 1, "a bool"),
     ("replace", None, "a bool"),
     ("verbose", -1, "[0, inf)"),

@@ -9,7 +9,15 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone, is_classifier
 from sklearn.datasets import load_iris
-from sklearn.metrics import explained_variance_score, f1_score, r2_score
+from sklearn.metrics import (
+    balanced_accuracy_score,
+    explained_variance_score,
+    f1_score,
+    get_scorer,
+    log_loss,
+    r2_score,
+    roc_auc_score,
+)
 
 import spinney
 from forests import every_classifier, every_forest, every_regressor, task_of
@@ -382,3 +390,63 @@ def test_out_of_bag_and_warm_start(forest_class):
     # What belongs to a forest that is no more does not stay.
     late.set_params(oob_score=False, n_estimators=32).fit(X, y)
     assert not hasattr(late, "oob_score_")
+
+
+NAMES = {
+    "classification": ["roc_auc_ovr", "neg_log_loss", "balanced_accuracy", "f1_macro"],
+    "regression": ["neg_mean_absolute_error", "explained_variance", "r2"],
+}
+
+
+@every_forest
+def test_out_of_bag_by_names_and_scorers(forest_class):
+    """They get what they ask for: probabilities, or labels as they were given."""
+    X, y = task_of(forest_class)
+    task = "classification" if is_classifier(forest_class()) else "regression"
+    y = np.array(["a", "b", "c"])[y] if task == "classification" else y
+    params = {"n_estimators": 40, "bootstrap": True, "random_state": 0}
+    plain = forest_class(oob_score=True, **params).fit(X, y)
+    for name in NAMES[task]:
+        forest = forest_class(oob_score=name, **params).fit(X, y)
+        expected = score_by_hand(name, plain, y)
+        assert forest.oob_score_ == pytest.approx(expected, rel=1e-12)
+        scorer = forest_class(oob_score=get_scorer(name), **params).fit(X, y)
+        assert scorer.oob_score_ == forest.oob_score_
+    for wrong in ("rock_auc", 1.5, None):
+        with pytest.raises(ValueError, match=r"'oob_score' parameter .* name among"):
+            clone(plain).set_params(oob_score=wrong).fit(X, y)
+
+
+def score_by_hand(name, forest, y):
+    """Return a score of the attributes of a forest."""
+    if not is_classifier(forest):
+        functions = {"r2": r2_score, "explained_variance": explained_variance_score}
+        if name in functions:
+            return functions[name](y, forest.oob_prediction_)
+        return -np.abs(y - forest.oob_prediction_).mean()
+    shares = forest.oob_decision_function_
+    labels = forest.classes_[shares.argmax(axis=1)]
+    return {
+        "roc_auc_ovr": lambda: roc_auc_score(y, shares, multi_class="ovr"),
+        "neg_log_loss": lambda: -log_loss(y, shares),
+        "balanced_accuracy": lambda: balanced_accuracy_score(y, labels),
+        "f1_macro": lambda: f1_score(y, labels, average="macro"),
+    }[name]()
+
+
+@every_classifier
+def test_probabilities_are_scored_of_samples_that_have_them(forest_class):
+    """A name scores probabilities where a function scores classes; unseen samples alone."""
+    X, y = load_iris(return_X_y=True)
+    y = np.where(y == 1, "yes", "no")
+    params = {"n_estimators": 3, "bootstrap": True, "random_state": 0, "max_depth": 2}
+    with pytest.warns(UserWarning, match="Some inputs do not have OOB scores"):
+        forest = forest_class(oob_score="roc_auc", **params).fit(X, y)
+    shares = forest.oob_decision_function_
+    known = ~np.isnan(shares[:, 0])
+    assert forest.oob_score_ == roc_auc_score(y[known] == "yes", shares[known, 1])
+    with pytest.warns(UserWarning, match="Some inputs do not have OOB scores"):
+        hard = forest_class(oob_score=roc_auc_score, **params).fit(X, y)
+    codes = shares[known].argmax(axis=1)
+    assert hard.oob_score_ == roc_auc_score(y[known] == "yes", codes)
+    assert hard.oob_score_ != forest.oob_score_

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.metrics import check_scoring
+from sklearn.metrics import check_scoring, get_scorer, get_scorer_names
 
 from spinney._common.progress import show_progress
 from spinney._common.rows import take_rows
@@ -76,6 +76,44 @@ _ESTIMATORS = {
     "regression": _OobRegressor,
     "survival": _OobSurvival,
 }
+
+
+# What `make_scorer` returns.
+_SCORER = type(get_scorer("accuracy"))
+
+
+def is_scorer_name(name: Any) -> bool:
+    """Return whether scikit-learn has a scorer of this name."""
+    return isinstance(name, str) and name in get_scorer_names()
+
+
+def find_scorer(score: Any) -> Any:
+    """Return a scorer of scikit-learn, given it or its name; None for anything else."""
+    if isinstance(score, str):
+        return get_scorer(score)
+    return score if isinstance(score, _SCORER) else None
+
+
+def score_values(forest: Any, values: NDArray[np.float64], y: NDArray[Any], scorer: Any) -> float:
+    """Return the score of what a forest predicts out of bag; NaN if there are no samples.
+
+    Parameters
+    ----------
+    forest : grown forest
+    values : ndarray
+        Predicted values in the shape that `_split_outputs` describes.
+    y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        Targets: labels, or numbers.
+    scorer : callable
+        Is called with an estimator, X and y, and may ask the estimator for classes or
+        probabilities. X has no values.
+    """
+    n_samples = values.shape[0]
+    if n_samples == 0:
+        return np.nan
+    oob = _ESTIMATORS[forest._task]()
+    oob.hold(forest, values.reshape(n_samples, -1), np.ones(n_samples, dtype=np.uint32))
+    return _make_score(oob, np.broadcast_to(0.0, (n_samples, 1)), y, scorer, "oob_score")()
 
 
 def score_permutations(
@@ -145,15 +183,17 @@ def score_permutations(
     return importances
 
 
-def _make_score(oob: _OobEstimator, X: Any, y: Any, scoring: Any) -> Callable[[], float]:
-    """Return a function that scores the present predictions."""
+def _make_score(
+    oob: _OobEstimator, X: Any, y: Any, scoring: Any, name: str = "scoring"
+) -> Callable[[], float]:
+    """Return a function that scores the present predictions; `name` is the argument's."""
     scorer = check_scoring(oob, scoring=scoring)
 
     def score() -> float:
         value = scorer(oob, X, y)
         if not isinstance(value, Real):
             raise TypeError(
-                f"scoring must return a number. Got {value!r} ({type(value).__name__}) instead."
+                f"{name} must return a number. Got {value!r} ({type(value).__name__}) instead."
             )
         return float(value)
 

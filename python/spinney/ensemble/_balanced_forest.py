@@ -71,11 +71,13 @@ class BalancedRandomForestClassifier(ForestClassifier):
     bootstrap : bool, default=False
         Whether each tree is grown on a bootstrap sample of the samples that were drawn by class,
         rather than on these.
-    oob_score : bool or callable, default=False
+    oob_score : bool, str or callable, default=False
         Whether to predict each training sample by the trees that were not grown on it, and to score
-        these out-of-bag predictions. True: by accuracy. A callable is called with the true classes
-        and the predicted ones, both as indices into `classes_`, and returns the score. Samples that
-        every tree was grown on are left out, with a warning.
+        these out-of-bag predictions. True: by accuracy. The name of a scorer of scikit-learn, such
+        as "roc_auc", or a scorer that `make_scorer` returns, scores the out-of-bag probabilities or
+        classes, whichever it asks for. Any other callable is called with the true classes and the
+        predicted ones, both as indices into `classes_`, never with probabilities, and returns the
+        score. Samples that every tree was grown on are left out, with a warning.
     sampling_strategy : float, str, dict or callable, default="all"
         How many samples of each class a tree gets. "all": every class gets as many samples as the
         smallest one. "not minority" (also named "auto"), "not majority", "majority": only these
@@ -236,7 +238,7 @@ class BalancedRandomForestClassifier(ForestClassifier):
         max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
         bootstrap: bool = False,
-        oob_score: bool | Callable[..., Any] = False,
+        oob_score: bool | str | Callable[..., Any] = False,
         sampling_strategy: Any = "all",
         replacement: bool = True,
         n_jobs: int | None = None,

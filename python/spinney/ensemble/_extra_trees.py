@@ -65,11 +65,14 @@ class ExtraTreesClassifier(ForestClassifier):
         samples, the weight of each multiplied by a random count with mean 1 from a Poisson
         distribution. That count is determined by the id of the sample (see `fit`), the number of
         the tree and `random_state`.
-    oob_score : bool or callable, default=False
+    oob_score : bool, str or callable, default=False
         Whether to predict each training sample by the trees that were not grown on it, and to score
-        these out-of-bag predictions. True: by accuracy. A callable is called with the true classes
-        and the predicted ones, both as indices into `classes_`, and returns the score. Samples that
-        every tree was grown on are left out, with a warning. Needs a `bootstrap` other than False.
+        these out-of-bag predictions. True: by accuracy. The name of a scorer of scikit-learn, such
+        as "roc_auc", or a scorer that `make_scorer` returns, scores the out-of-bag probabilities or
+        classes, whichever it asks for. Any other callable is called with the true classes and the
+        predicted ones, both as indices into `classes_`, never with probabilities, and returns the
+        score. Samples that every tree was grown on are left out, with a warning. Needs a
+        `bootstrap` other than False.
     n_jobs : int, default=None
         Number of threads for `fit` and for predictions. None means 1 unless
         `joblib.parallel_config` sets another number, and -1 means all processors. Results do not
@@ -207,7 +210,7 @@ class ExtraTreesClassifier(ForestClassifier):
         max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
         bootstrap: Bootstrap = False,
-        oob_score: bool | Callable[..., Any] = False,
+        oob_score: bool | str | Callable[..., Any] = False,
         n_jobs: int | None = None,
         random_state: RandomState = None,
         verbose: int = 0,
@@ -272,10 +275,11 @@ class ExtraTreesRegressor(ForestRegressor):
         samples, the weight of each multiplied by a random count with mean 1 from a Poisson
         distribution. That count is determined by the id of the sample (see `fit`), the number of
         the tree and `random_state`.
-    oob_score : bool or callable, default=False
+    oob_score : bool, str or callable, default=False
         Whether to predict each training sample by the trees that were not grown on it, and to score
-        these out-of-bag predictions. True: by R2. A callable is called with the true targets and
-        the predicted ones, and returns the score. Samples that every tree was grown on are left
+        these out-of-bag predictions. True: by R2. The name of a scorer of scikit-learn, or a scorer
+        that `make_scorer` returns, scores by it. Any other callable is called with the true targets
+        and the predicted ones, and returns the score. Samples that every tree was grown on are left
         out, with a warning. Needs a `bootstrap` other than False.
     n_jobs : int, default=None
         Number of threads for `fit` and for predictions. None means 1 unless
@@ -399,7 +403,7 @@ class ExtraTreesRegressor(ForestRegressor):
         max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
         bootstrap: Bootstrap = False,
-        oob_score: bool | Callable[..., Any] = False,
+        oob_score: bool | str | Callable[..., Any] = False,
         n_jobs: int | None = None,
         random_state: RandomState = None,
         verbose: int = 0,

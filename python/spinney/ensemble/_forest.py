@@ -20,6 +20,7 @@ from spinney._data.arrays import to_rows
 from spinney._explain.dependence import PartialDependence
 from spinney._explain.neighbours import ForestNeighbours
 from spinney._explain.oob_importance import OobImportance
+from spinney._explain.oob_scores import find_scorer, is_scorer_name, score_values
 from spinney._explain.out_of_bag import check_oob_score
 from spinney._explain.shap import ShapValues
 from spinney._explain.uncertainty import StandardErrors
@@ -147,8 +148,7 @@ class BaseForest(
 
     def _check_own_params(self) -> None:
         super()._check_own_params()
-        if not (is_bool(self.oob_score) or callable(self.oob_score)):
-            self._reject("oob_score", "a bool or a callable")
+        self._find_oob_scorer()
         if not is_bool(self.warm_start):
             self._reject("warm_start", "a bool")
         if self.oob_score and not self._leaves_samples_out():
@@ -165,6 +165,21 @@ class BaseForest(
 
     def _check_oob_target(self, target: EncodedTarget) -> None:
         """Raise ValueError for targets that scikit-learn does not score out of bag."""
+
+    def _find_oob_scorer(self) -> Any:
+        """Return the scorer of scikit-learn that `oob_score` names or is; None if it is no scorer.
+
+        Raises InvalidParameterError if it is nothing that scores.
+        """
+        score = self.oob_score
+        if self._task == "survival":
+            is_legal, expected = is_bool(score) or callable(score), "a bool or a callable"
+        else:
+            is_legal = is_bool(score) or callable(score) or is_scorer_name(score)
+            expected = "a bool, a callable or a name among sklearn.metrics.get_scorer_names()"
+        if not is_legal:
+            self._reject("oob_score", expected)
+        return find_scorer(score)
 
     def _predict_oob(
         self, X: Any, draws: Draws, n_threads: int
@@ -246,9 +261,14 @@ class ForestClassifier(BaggedClassifier, BaseForest):
         # The outputs become the last axis, as in scikit-learn.
         decision = values if self.n_outputs_ == 1 else np.swapaxes(values, 1, 2)
         self.oob_decision_function_ = np.ascontiguousarray(decision)
-        codes = target.y[is_known].astype(np.float64)
+        codes = target.y[is_known]
+        scorer = self._find_oob_scorer()
+        if scorer is not None:
+            labels = self._take_labels(codes[:, 0] if self.n_outputs_ == 1 else codes)
+            self.oob_score_ = score_values(self, values[is_known], labels, scorer)
+            return
         predicted = np.argmax(self.oob_decision_function_[is_known], axis=1)
-        self.oob_score_ = self._score_oob(codes, predicted, accuracy_score)
+        self.oob_score_ = self._score_oob(codes.astype(np.float64), predicted, accuracy_score)
 
     def _predict_labels(self, X: Any) -> NDArray[Any]:
         # The compiled part holds the probabilities of a block of samples at a time.
@@ -344,7 +364,12 @@ class ForestRegressor(BaggedRegressor, BaseForest):
         self, values: NDArray[np.float64], target: EncodedTarget, is_known: NDArray[np.bool_]
     ) -> None:
         prediction = self.oob_prediction_ = values[..., 0]
-        self.oob_score_ = self._score_oob(target.y[is_known], prediction[is_known], r2_score)
+        known, scorer = target.y[is_known], self._find_oob_scorer()
+        if scorer is None:
+            self.oob_score_ = self._score_oob(known, prediction[is_known], r2_score)
+        else:
+            known = known[:, 0] if self.n_outputs_ == 1 else known
+            self.oob_score_ = score_values(self, values[is_known], known, scorer)
 
 
 def check_return_std(return_std: Any) -> None:
