@@ -232,7 +232,7 @@ ILLEGAL = [
     ("n_estimators", 0),
     ("n_jobs", 1.5),
     ("bootstrap", "bayes"),
-    ("oob_score", "accuracy"),
+    ("oob_score", "exactness"),
     ("warm_start", 1),
     ("verbose", -1),
     ("max_samples", 0),

@@ -293,7 +293,7 @@ def test_what_a_converted_forest_does_not_know():
     forest = spinney.from_sklearn(model)
     assert len(forest) == 4
     assert not hasattr(forest, "estimators_samples_")
-    with pytest.raises(ValueError, match="forest of scikit-learn"):
+    with pytest.raises(ValueError, match="it comes from scikit-learn"):
         forest.set_params(warm_start=True, n_estimators=5).fit(X, y)
     assert_same_bits(forest.predict_proba(X), model.predict_proba(X))
 

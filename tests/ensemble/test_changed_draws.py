@@ -241,3 +241,30 @@ def test_assigned_trees_bring_their_samples():
         one.predict_standard_error(X)
     with pytest.raises(ValueError, match="warm_start=True cannot add to trees"):
         one.set_params(n_estimators=20, warm_start=True).fit(X, FLIPS)
+
+
+@pytest.mark.parametrize("forest_class", FORESTS)
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"bootstrap": True},
+        {"bootstrap": False},
+        {"bootstrap": "poisson", "min_samples_category": 4},
+        {"bootstrap": True, "replace": False, "max_leaf_nodes": 9, "ccp_alpha": 0.002},
+    ],
+)
+@pytest.mark.parametrize("weight", [None, WEIGHTS])
+def test_the_same_data_are_known_again(forest_class, params, weight):
+    """With missing values, categories and weights, however they are stored."""
+    y = target_of(forest_class)
+    table = X.copy()
+    table[::7, 1] = np.nan
+    table[:, 2] = np.arange(80) * 7 % 23
+    params = {**params, "categorical_features": [2], "random_state": 0}
+    forest = forest_class(3, warm_start=True, **params).fit(table, y, sample_weight=weight)
+    dataset = spinney.Dataset(table, categorical_features=[2])
+    for n, stored in enumerate((table, np.asfortranarray(table), dataset), start=4):
+        forest.set_params(n_estimators=n).fit(stored, y, sample_weight=weight)
+    assert len(forest) == 6
+    assert not vars(forest).get("_foreign_seeds")
+    assert not vars(forest).get("_is_joined")
