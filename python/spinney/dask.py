@@ -121,7 +121,7 @@ class DaskForest(ClusterForest):
         with TemporaryDirectory(prefix="spinney-", ignore_cleanup_errors=True) as directory:
             path = Path(directory) / "data"
             Dataset.write(path, X, categorical_features=self.categorical_features, n_jobs=n_threads)
-            return Dataset.open_temporary(path, n_threads), others
+            return Dataset._open_temporary(path, n_threads), others
 
     def _is_collection(self, X: Any) -> bool:
         return bool(is_dask_collection(X))

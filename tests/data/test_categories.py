@@ -465,7 +465,7 @@ def test_large_integers_that_would_merge_are_refused(tmp_path):
     spinney.Dataset.write(tmp_path / "data", iter(blocks))
     dataset = spinney.Dataset(sparse.csr_array(column), categorical_features=[0])
     with pytest.raises(ValueError, match=r"categories of the feature 0\. Pass the matrix itself"):
-        dataset.read_values()
+        dataset._read_values()
     dense = spinney.Dataset(column, categorical_features=[0])
     assert np.asarray(dense).tolist() == column.tolist()
 

@@ -521,9 +521,18 @@ def test_values_of_sparse_categories():
     cells[rng.random(40) < 0.2, 2] = np.nan
     dataset = Dataset(sp.csr_matrix(cells), categorical_features=[0, 1])
     for encoded, expected in ((dataset, cells), (dataset[[3, 1, 8]], cells[[3, 1, 8]])):
-        assert_equal(encoded.read_values().toarray(), expected)
+        assert_equal(encoded._read_values().toarray(), expected)
     forest = spinney.RandomForestRegressor(4, random_state=0, categorical_features=[0, 1])
     forest.fit(sp.csr_matrix(cells), cells[:, 0] % 2 + cells[:, 1])
     for row in range(4):
         expected = forest.explain(sp.csr_matrix(cells[row : row + 1]))
         assert forest.explain(dataset[row : row + 1]) == expected
+
+
+def test_what_users_see_is_what_they_need():
+    """What only estimators call is private: a public name is a promise."""
+    names = {name for name in dir(Dataset) if not name.startswith("_")}
+    assert names == {
+        *("feature_names", "is_categorical", "is_sparse", "n_bytes", "shape"),
+        *("open", "save", "write"),
+    }

@@ -118,7 +118,7 @@ class FeatureReader(DocumentedEstimator, ABC):
             checked = validate_data(self, matrix, *y, **checks)
             checked, y_checked = checked if y else (checked, None)
             if isinstance(X, Dataset):
-                X.name_features_of(self)
+                X._name_features_of(self)
             elif coded is not X:
                 # The matrix of codes has no feature names: read them from the original X.
                 validate_data(self, X, skip_check_array=True)
@@ -128,7 +128,7 @@ class FeatureReader(DocumentedEstimator, ABC):
         """Return X with codes for categories, which are remembered; frames become matrices."""
         wanted = self._choose_categorical_features()
         if isinstance(X, Dataset):
-            coded = X.read_columns(wanted)
+            coded = X._read_columns(wanted)
         else:
             coded = read_matrix(X, wanted, self._count_threads())
         X, self.is_categorical_, self.categories_ = coded
@@ -142,11 +142,11 @@ class FeatureReader(DocumentedEstimator, ABC):
             return X
         check_is_fitted(self)
         if isinstance(X, Dataset) and check_input:
-            X.check_features_of(self)
+            X._check_features_of(self)
         if self.is_categorical_ is not None:
             return self._encode_categories(X, check_input)
         if isinstance(X, Dataset):
-            return X.recode(None, None, None)
+            return X._recode(None, None, None)
         with watch_checks():
             if check_input:
                 matrix = convert_frame(X)
@@ -171,7 +171,7 @@ class FeatureReader(DocumentedEstimator, ABC):
         is_one_row = getattr(X, "shape", (0,))[:1] == (1,) or (isinstance(X, list) and len(X) == 1)
         unknown = UnknownCategories(self, self._read_handle_unknown(), is_one_row=is_one_row)
         if isinstance(X, Dataset):
-            coded: Any = X.recode(self.is_categorical_, self.categories_, unknown.note)
+            coded: Any = X._recode(self.is_categorical_, self.categories_, unknown.note)
         else:
             with watch_checks():
                 if check_input:
@@ -186,9 +186,9 @@ class FeatureReader(DocumentedEstimator, ABC):
         if not isinstance(X, Dataset):
             return self._validate_X_predict(X)
         check_is_fitted(self)
-        X.check_features_of(self)
-        X.check_categorical(self.is_categorical_)
-        return self._validate_X_predict(X.read_values(), check_input=False)
+        X._check_features_of(self)
+        X._check_categorical(self.is_categorical_)
+        return self._validate_X_predict(X._read_values(), check_input=False)
 
     def _needs_no_check(self, X: Any) -> bool:
         """Return whether scikit-learn's checks of X would all pass and return X itself.

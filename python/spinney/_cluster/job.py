@@ -48,7 +48,7 @@ class Job:
 
     def with_file(self, path: Path) -> Job:
         """Return the job with data that have a file; write it if there is none."""
-        return Job(self._dataset.with_file(path), self._task)
+        return Job(self._dataset._with_file(path), self._task)
 
     def __sizeof__(self) -> int:
         """Return the bytes in memory, by which Dask decides what a worker keeps there."""
@@ -69,7 +69,7 @@ class Job:
     def _columns(self) -> Any:
         open_dataset, arguments = self._carried
         try:
-            return open_dataset(*arguments).read_columns(None).X
+            return open_dataset(*arguments)._read_columns(None).X
         except OSError as error:
             raise OSError(
                 "All hosts must be able to read the file of the data set. "

@@ -302,7 +302,7 @@ def _make_row(values: Sequence[Any] | NDArray[Any]) -> NDArray[Any]:
 def _list_values(rows: Any) -> list[Any]:
     """Return the values of a sample, as the user has given them."""
     if isinstance(rows, Dataset):
-        rows = rows.read_values()
+        rows = rows._read_values()
     if sparse.issparse(rows):
         return list(rows.toarray()[0])
     if hasattr(rows, "columns"):

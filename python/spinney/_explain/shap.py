@@ -163,7 +163,7 @@ class ShapValues(ABC):
                 f"Got an estimator with {self.n_outputs_} outputs of classes."
             )
         values = self._shape_explanation(self._explain(X, sparse_output=False))
-        X = X.read_values() if isinstance(X, Dataset) else X
+        X = X._read_values() if isinstance(X, Dataset) else X
         expected = np.asarray(self.expected_value_)
         return shap.Explanation(
             values=values,

@@ -80,7 +80,7 @@ class Dataset(EncodedColumns):
     def __init__(self, X: Any, *, categorical_features: Any = None, n_jobs: Any = None) -> None:
         check_n_jobs("Dataset", n_jobs)
         if isinstance(X, Dataset):
-            X.read_columns(categorical_features)
+            X._read_columns(categorical_features)
             self._share(X)
             return
         n_threads = count_threads(n_jobs)
@@ -267,7 +267,7 @@ class Dataset(EncodedColumns):
 
     # --- For estimators -------------------------------------------------------------------------
 
-    def read_columns(self, categorical_features: Any) -> CodedMatrix:
+    def _read_columns(self, categorical_features: Any) -> CodedMatrix:
         """Return the columns for `fit`, and the categories that occur in these rows.
 
         Parameters
@@ -293,7 +293,7 @@ class Dataset(EncodedColumns):
                 )
         return CodedMatrix(self._columns, self.is_categorical, self._list_categories())
 
-    def read_values(self) -> Any:
+    def _read_values(self) -> Any:
         """Return the values as a matrix, for what cannot be computed from their numbers.
 
         Returns
@@ -314,12 +314,12 @@ class Dataset(EncodedColumns):
         assert self._is_categorical is not None
         return restore_sparse(matrix, self._is_categorical, categories)
 
-    def name_features_of(self, estimator: Any) -> None:
+    def _name_features_of(self, estimator: Any) -> None:
         """Set the attribute of a fitted estimator that has the names of the features."""
         if self._feature_names is not None:
             estimator.feature_names_in_ = self._feature_names.copy()
 
-    def check_features_of(self, estimator: Any) -> None:
+    def _check_features_of(self, estimator: Any) -> None:
         """Raise ValueError unless a fitted estimator has these features; warn as scikit-learn."""
         known, names = getattr(estimator, "feature_names_in_", None), self._feature_names
         if known is None or names is None:
@@ -328,7 +328,7 @@ class Dataset(EncodedColumns):
         if names is not None:
             check_names(estimator, known, names)
 
-    def check_categorical(self, is_categorical: NDArray[np.bool_] | None) -> None:
+    def _check_categorical(self, is_categorical: NDArray[np.bool_] | None) -> None:
         """Raise ValueError if other features are categorical for an estimator."""
         if not are_same_features(is_categorical, self._is_categorical):
             raise ValueError(
@@ -337,7 +337,7 @@ class Dataset(EncodedColumns):
                 "instead."
             )
 
-    def recode(
+    def _recode(
         self,
         is_categorical: NDArray[np.bool_] | None,
         categories: Categories | None,
@@ -357,7 +357,7 @@ class Dataset(EncodedColumns):
         ValueError
             If other features are categorical for the estimator.
         """
-        self.check_categorical(is_categorical)
+        self._check_categorical(is_categorical)
         if self._categories is None or categories is self._categories:
             return self._columns
         assert categories is not None

@@ -51,7 +51,7 @@ class EncodedColumns:
     _feature_names: NDArray[Any] | None
 
     @classmethod
-    def of_codes(
+    def _of_codes(
         cls,
         X: Any,
         is_categorical: NDArray[np.bool_] | None,
@@ -162,19 +162,19 @@ class EncodedColumns:
         """Return the data set of the bytes of a file."""
         data = np.asarray(data)
         columns, stored = parse_dataset(data, n_threads)
-        dataset = cls.of_codes(columns, *stored)
+        dataset = cls._of_codes(columns, *stored)
         dataset._carrier.data = data
         return dataset
 
     def _join(self) -> NDArray[np.uint8]:
-        return join_chunks(self.list_chunks(1))
+        return join_chunks(self._list_chunks(1))
 
-    def list_chunks(self, n_threads: int) -> list[NDArray[np.uint8]]:
+    def _list_chunks(self, n_threads: int) -> list[NDArray[np.uint8]]:
         """Return the bytes that `save` writes, in chunks whose padding is left out."""
         own = self._own()
         return list_chunks(own._columns, own._get_stored(), n_threads)
 
-    def with_file(self, path: Path) -> Self:
+    def _with_file(self, path: Path) -> Self:
         """Return these rows as a data set that has a file: this one, or one of a new file."""
         if self._carrier.path is not None:
             return self
@@ -183,7 +183,7 @@ class EncodedColumns:
         return type(self).open(path)
 
     @classmethod
-    def open_temporary(cls, path: Path, n_threads: int) -> Self:
+    def _open_temporary(cls, path: Path, n_threads: int) -> Self:
         """Open a file that is about to be removed: pickles carry its bytes."""
         return cls._parse(map_file(path), n_threads)
 
@@ -216,7 +216,7 @@ class EncodedColumns:
             return self
         categories = self._list_categories()
         columns = self._columns.own()
-        return type(self).of_codes(columns, self._is_categorical, categories, self._feature_names)
+        return type(self)._of_codes(columns, self._is_categorical, categories, self._feature_names)
 
     def _get_stored(self) -> StoredDataset:
         return StoredDataset(self._is_categorical, self._categories, self._feature_names)

@@ -121,7 +121,7 @@ def class_prototypes(
     """
     proximity, y = _check("class_prototypes", proximity, y)
     check_int("class_prototypes", "k", k, 1)
-    X = X.read_values() if isinstance(X, Dataset) else X
+    X = X._read_values() if isinstance(X, Dataset) else X
     rows = X.tocsr() if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
     if rows.ndim != 2 or rows.shape[0] != y.shape[0]:
         raise ValueError(

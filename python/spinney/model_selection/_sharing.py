@@ -143,7 +143,7 @@ class CrossValidation:
         start = time.perf_counter()
         # What is wrong with all folds is raised.
         work = SharedWork(self.estimator, X, y, params, None)
-        dataset = Dataset.of_codes(
+        dataset = Dataset._of_codes(
             work.X,
             work.template.is_categorical_,
             work.template.categories_,
