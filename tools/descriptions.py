@@ -66,7 +66,7 @@ splitter
 categorical_features
     Which features are categorical. None: no feature. "from_dtype": the columns of a data
     frame that have a categorical dtype. Otherwise a boolean mask, or the indices or names
-    of the categorical features. A categorical column may have any number of distinct
+    of the categorical features; a list may have "from_dtype" among them. A categorical column may have any number of distinct
     values, of any type that can be sorted, such as strings. A split sends a set of
     categories to one child. Categories that do not occur in the node, or did not occur in
     `fit`, go to the child with the larger weight.
@@ -278,7 +278,7 @@ random_state
 categorical_features
     Which features are categorical. None: no feature. "from_dtype": the columns of a data frame
     that have a categorical dtype. Otherwise a boolean mask, or the indices or names of the
-    categorical features. A node sends a random subset of the categories to one child. Categories
+    categorical features; a list may have "from_dtype" among them. A node sends a random subset of the categories to one child. Categories
     that did not occur in it go to the child with more samples.
 """
 

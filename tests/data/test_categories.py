@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
@@ -138,6 +139,80 @@ def test_features_by_mask_index_and_name(features, expected):
 def test_features_by_dtype(name, expected):
     mask = find_categorical_features(frames()[name], "from_dtype")
     assert mask is None if expected is None else mask.tolist() == expected
+
+
+@pytest.mark.parametrize("kind", ["pandas categories", "polars categorical"])
+def test_types_together_with_names_or_indices(kind):
+    """The columns of categorical types, and others that are named."""
+    X = frames()[kind]
+    by_type = find_categorical_features(X, "from_dtype")
+    for others in (["number"], [2]):
+        for features in (["from_dtype", *others], (*others, "from_dtype")):
+            mask = find_categorical_features(X, features)
+            assert mask.tolist() == [*by_type[:2], True]
+    dataset = spinney.Dataset(X, categorical_features=["from_dtype", "number"])
+    tree = spinney.DecisionTreeClassifier(categorical_features=["from_dtype", "number"])
+    assert tree.fit(dataset, columns()[-1]).is_categorical_.tolist() == [*by_type[:2], True]
+    with pytest.raises(ValueError, match="must be None or name the features"):
+        tree.set_params(categorical_features=["number"]).fit(dataset, columns()[-1])
+
+
+NO_TYPES = {
+    "frame": (pd.DataFrame({"a": [1.0, 2.0]}), "convert them, such as by astype"),
+    "polars": (pl.DataFrame({"a": [1.0, 2.0]}), "convert them, such as by astype"),
+    "array": (np.array([[1.0], [2.0]]), r'set_output\(transform="pandas"\)'),
+    "sparse": (sparse.csr_matrix([[1.0], [2.0]]), "whose columns have no types"),
+    "list": ([[1.0], [2.0]], "whose columns have no types"),
+}
+
+
+@pytest.mark.parametrize("features", ["from_dtype", ["from_dtype", 0]])
+@pytest.mark.parametrize("kind", NO_TYPES)
+def test_types_that_are_not_found_give_a_warning(kind, features, tmp_path):
+    """No feature is categorical then, which nobody asked for."""
+    X, advice = NO_TYPES[kind]
+    told = f"finds no column of a categorical type.*{advice}"
+    with pytest.warns(UserWarning, match=told):
+        dataset = spinney.Dataset(X, categorical_features=features)
+    if kind != "list":
+        with pytest.warns(UserWarning, match=told):
+            spinney.Dataset.write(tmp_path / "data", X, categorical_features=features)
+        opened = spinney.Dataset.open(tmp_path / "data")
+        assert str(opened.is_categorical) == str(dataset.is_categorical)
+    for model in (
+        spinney.DecisionTreeRegressor(),
+        spinney.RandomForestRegressor(2),
+        spinney.LazyForestRegressor(2),
+    ):
+        with pytest.warns(UserWarning, match=told):
+            model.set_params(categorical_features=features).fit(X, [1.0, 2.0])
+    if features == "from_dtype":
+        with pytest.warns(UserWarning, match="no categorical feature in the Dataset"):
+            spinney.DecisionTreeRegressor(categorical_features=features).fit(dataset, [1.0, 2.0])
+
+
+def test_portions_of_a_file_without_types_give_no_warning(tmp_path):
+    """There is one warning for all columns, or none."""
+    X = pd.DataFrame({"a": [1.0, 2.0], "c": pd.Categorical(["x", "y"]), "b": [1.0, 2.0]})
+    spinney.Dataset.write(
+        tmp_path / "data", X, categorical_features=["from_dtype", "b"], max_memory=1
+    )
+    mask = spinney.Dataset.open(tmp_path / "data").is_categorical
+    assert mask.tolist() == [False, True, True]
+
+
+def test_names_behind_a_column_transformer():
+    """The message has the two words that keep them."""
+    X, y = frames()["pandas object"], columns()[-1]
+    before = ColumnTransformer([("all", "passthrough", ["color", "size"])])
+    model = make_pipeline(before, spinney.DecisionTreeClassifier(categorical_features=["color"]))
+    with pytest.raises(ValueError, match=r'set_output\(transform="pandas"\) .* verbose_feat'):
+        model.fit(X, y)
+    before.set_output(transform="pandas")
+    with pytest.raises(ValueError, match=r"'all__color', .*with verbose_feature_names_out=False"):
+        model.fit(X, y)
+    before.set_params(verbose_feature_names_out=False)
+    assert model.fit(X, y)[-1].is_categorical_.tolist() == [True, False]
 
 
 ILLEGAL = [

@@ -15,7 +15,7 @@ from scipy import sparse
 
 import spinney._data.categories
 from oracle import bits
-from spinney import DecisionTreeRegressor, LazyForestRegressor, RandomForestClassifier
+from spinney import Dataset, DecisionTreeRegressor, LazyForestRegressor, RandomForestClassifier
 from spinney._data.categories import encode, learn
 from spinney._data.frames import are_categorical, get_columns
 
@@ -58,6 +58,10 @@ NUMERIC = {
     "pyarrow double": pa.table({"a": pa.array(REALS, pa.float64())}),
     "pyarrow int32": pa.table({"a": pa.array(NUMBERS, pa.int32())}),
     "pyarrow bool": pa.table({"a": pa.array(BOOLS)}),
+    "pyarrow dictionary of int": pa.table({"a": pa.array(NUMBERS).dictionary_encode()}),
+    "pandas dictionary of int[pyarrow]": pd.DataFrame(
+        {"a": arrow(NUMBERS, pa.dictionary(pa.uint16(), pa.int64()))}
+    ),
 }
 
 
@@ -184,6 +188,40 @@ CATEGORICAL = {
         }
     ),
 }
+INDICES = [pa.int8, pa.int64, pa.uint8, pa.uint16, pa.uint32, pa.uint64]
+
+
+def dictionary(values, index, of=pa.string):
+    """Return a column of Arrow's memory with indices of some type."""
+    return pa.array(values, of()).dictionary_encode().cast(pa.dictionary(index(), of()))
+
+
+for index in INDICES:
+    # The chunks have different dictionaries.
+    chunks = [dictionary(part, index) for part in (COLORS[:2], COLORS[2:3], COLORS[3:])]
+    table = pa.table({"c": pa.chunked_array(chunks)})
+    CATEGORICAL[f"pyarrow dictionary of {index.__name__}"] = table
+    CATEGORICAL[f"pandas dictionary of {index.__name__}"] = table.to_pandas(
+        types_mapper=pd.ArrowDtype
+    )
+for of in (pa.large_string, pa.string_view):
+    table = pa.table({"c": dictionary(COLORS, pa.uint32, of)})
+    CATEGORICAL[f"pyarrow dictionary of {of.__name__}"] = table
+CATEGORICAL["polars Categorical in Arrow"] = CATEGORICAL["polars Categorical"].to_arrow()
+CATEGORICAL["pyarrow dictionary with a missing value"] = pa.table(
+    {
+        "c": pa.DictionaryArray.from_arrays(
+            pa.array([0, 1, None, 2, 0, 1], pa.uint8()), ["red", "blue", "green"]
+        )
+    }
+)
+CATEGORICAL["pyarrow dictionary that has one"] = pa.table(
+    {
+        "c": pa.DictionaryArray.from_arrays(
+            pa.array([0, 1, 3, 2, 0, 1], pa.uint8()), ["red", "blue", "green", None]
+        )
+    }
+)
 WITH_DTYPE = [
     kind for kind in CATEGORICAL if any(w in kind for w in ("cat", "Cat", "Enum", "dict"))
 ]
@@ -216,6 +254,9 @@ def test_categorical_columns_by_dtype(kind):
         if kind != "polars Enum":
             assert bits(tree) == bits(expected)
         assert tree.is_categorical_.tolist() == [True]
+        assert encode(X, tree.is_categorical_, tree.categories_).dtype == np.float32
+        dataset = Dataset(X, categorical_features="from_dtype")
+        np.testing.assert_array_equal(tree.predict(dataset), expected.predict(X))
     else:
         with pytest.raises(ValueError, match=r"'c' .* must hold numbers, or be named"):
             tree.fit(X, Y)
@@ -285,6 +326,115 @@ def test_dates_of_arrays_are_no_numbers():
             DecisionTreeRegressor(**params).fit(X, [1.0, 2.0])
     tree = DecisionTreeRegressor(categorical_features=[0, 1]).fit(X, [1.0, 2.0])
     np.testing.assert_array_equal(tree.predict(X), [1.0, 2.0])
+
+
+# --- Columns that are refused -------------------------------------------------------------------
+
+REFUSED = {
+    "city": ["Bern", None, "Chur"],
+    "day": ["2024-01-31", "2024-02-01", None],
+    "month": ["3 Feb 2024", "Mar 4, 2024", "5 May 2024"],
+    "price": ["1.5", "?", "2"],
+    "type": pd.Categorical(["a", "b", None]),
+    "when": pd.to_datetime(["2024-01-31"] * 3),
+    "number": [1.0, 2.0, 3.0],
+}
+CURES = {
+    "city": "must hold numbers, or be named in categorical_features.",
+    "day": "holds dates as text. Read them (pandas.to_datetime, str.to_date of polars)",
+    "month": "holds dates as text.",
+    "price": "If the text stands for missing values, make them missing (pandas.to_numeric(",
+    "type": 'categorical_features="from_dtype" reads all columns of such types',
+    "when": "which are no numbers. Convert them to numbers, such as days since a date",
+}
+
+
+def make_refused(kind):
+    frame = pd.DataFrame(REFUSED)
+    if kind == "pandas":
+        return frame
+    table = pa.Table.from_pandas(frame)
+    return table if kind == "pyarrow" else pl.from_arrow(table)
+
+
+@pytest.mark.parametrize("named", [None, ["city"], "from_dtype", ["from_dtype", "day"]])
+@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])
+def test_all_refused_columns_are_in_one_message(kind, named):
+    """Each has its cure; those that are categories by name or type are not refused."""
+    X = make_refused(kind)
+    with pytest.raises(ValueError, match="columns that are refused") as caught:
+        DecisionTreeRegressor(categorical_features=named).fit(X, [1.0, 2.0, 3.0])
+    lines = str(caught.value).splitlines()[1:]
+    taken = set(named) if isinstance(named, list) else {"type"} if named else set()
+    taken |= {"type"} if "from_dtype" in taken else set()
+    expected = {name: cure for name, cure in CURES.items() if name not in taken}
+    assert len(lines) == len(expected)
+    for line, (name, cure) in zip(lines, expected.items(), strict=True):
+        assert f"olumn '{name}'" in line
+        assert cure in line
+
+
+def test_refused_columns_of_arrays_and_of_queries():
+    """Arrays have no names; a query is told of all columns, too; a long list is cut."""
+    cells = pd.DataFrame(REFUSED)[["city", "day", "number"]].to_numpy(dtype=object)
+    for model in (DecisionTreeRegressor(), DecisionTreeRegressor(categorical_features=[2])):
+        with pytest.raises(ValueError, match=r"index 0 must(.*\n)*.*index 1 holds dates as text"):
+            model.fit(cells, [1.0, 2.0, 3.0])
+    tree = DecisionTreeRegressor().fit(pd.DataFrame({"a": [1, 2], "b": [1, 2]}), [1.0, 2.0])
+    with pytest.raises(ValueError, match=r"'a' of .* must hold(.*\n)*.*'b' of .* must hold"):
+        tree.predict(pd.DataFrame({"a": ["x"], "b": ["y"]}))
+    with pytest.raises(ValueError, match=r"30 columns that are refused:\n(.*\n)*.*and 10 more"):
+        tree.fit(pd.DataFrame({f"c{n}": ["x"] for n in range(30)}), [1.0])
+
+
+def test_dates_as_text_that_are_named_give_a_warning():
+    """They would be categories, of which no later one is known."""
+    X = pd.DataFrame({"day": ["2024-01-31", None, "2024-02-01"], "code": ["7.5.1", "8", "2024"]})
+    tree = DecisionTreeRegressor(categorical_features=["day", "code"])
+    with pytest.warns(UserWarning, match=r"dates as text: 'day'\. Dates that"):
+        tree.fit(X, [1.0, 2.0, 3.0])
+
+
+# --- What is no matrix --------------------------------------------------------------------------
+
+MIXED = pd.DataFrame({"c": ["x", "y", "x"], "n": [1.0, 2.0, 3.0]})
+ROW = "Expected 2D array, got 1D array instead: .* pass a frame of one row"
+RECORD = (
+    r"Expected 2D array, got a dict instead. Pass a frame of one row: pandas.DataFrame\(\[row\]"
+)
+NO_MATRIX = {
+    "series": (MIXED.iloc[0], ROW),
+    "column": (MIXED["n"], ROW),
+    "polars series": (pl.Series([1.0, 2.0]), ROW),
+    "arrow array": (pa.array([1.0, 2.0]), ROW),
+    "arrow chunks": (pa.chunked_array([[1.0, 2.0]]), ROW),
+    "list": (["x", 1.0], ROW),
+    "tuple": (("x", 1.0), ROW),
+    "array": (np.array(["x", 1.0], dtype=object), ROW),
+    "dict": (MIXED.iloc[0].to_dict(), RECORD),
+    "columns": (MIXED.to_dict("list"), r"got a dict instead. Pass a frame: pandas.DataFrame\(col"),
+    "records": (MIXED.to_dict("records"), r"got a list of dict instead. .* frame of these rows"),
+    "record": (MIXED[:1].to_dict("records"), r"got a list of dict instead. .* frame of one row"),
+    "number": (3.0, "got scalar array instead"),
+    "string": ("x", "got scalar array instead"),
+    "nothing": (None, "got scalar array instead"),
+}
+
+
+@pytest.mark.parametrize("named", [None, ["c"]])
+@pytest.mark.parametrize("kind", NO_MATRIX)
+def test_rows_and_records_are_no_matrix(kind, named):
+    """The message says what to pass, with names and categories as without."""
+    X, told = NO_MATRIX[kind]
+    train = MIXED if named else MIXED[["n"]]
+    for model in (DecisionTreeRegressor(), RandomForestClassifier(2), LazyForestRegressor(2)):
+        model.set_params(categorical_features=named).fit(train, [1, 2, 1])
+        with pytest.raises(ValueError, match=told):
+            model.predict(X)
+        with pytest.raises(ValueError, match=told):
+            model.fit(X, [1, 2, 1])
+    with pytest.raises(ValueError, match=told):
+        Dataset(X, categorical_features=named)
 
 
 # --- Queries ------------------------------------------------------------------------------------

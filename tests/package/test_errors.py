@@ -69,10 +69,21 @@ CAUSES: dict[str, Callable[[Path], object]] = {
     ),
     "y must be a structured": lambda _: RandomSurvivalForest(3).fit(X, Y),
     "This … instance": lambda _: classifier().predict(X),
-    "X has": lambda _: classifier().fit(X, Y).predict(X[:, :3]),
+    "X has … columns": lambda _: classifier().fit(CITIES.assign(land="x"), CITY_Y),
+    'categorical_features="from_dtype" finds': lambda _: classifier(
+        categorical_features="from_dtype"
+    ).fit(NAMED, Y),
+    "Categorical features hold": lambda _: classifier(categorical_features=["day"]).fit(
+        pd.DataFrame({"day": ["2024-01-31", "2024-02-01"]}), [0, 1]
+    ),
+    "categorical_features should": lambda _: classifier(categorical_features=["a"]).fit(X, Y),
+    "X has … features": lambda _: classifier().fit(X, Y).predict(X[:, :3]),
     "The feature names": lambda _: classifier().fit(NAMED, Y).predict(NAMED[list("bacd")]),
     "X does not have": lambda _: classifier().fit(NAMED, Y).predict(X),
-    "Expected 2D array": lambda _: classifier().fit(X, Y).predict(X[0]),
+    "Expected 2D array, got 1D": lambda _: classifier().fit(X, Y).predict(X[0]),
+    "Expected 2D array, got a dict": lambda _: (
+        classifier().fit(NAMED, Y).predict(NAMED.iloc[0].to_dict())
+    ),
     "Found unknown categories": lambda _: of_cities(handle_unknown="error").predict(
         unknown_cities(1)
     ),

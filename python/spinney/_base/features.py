@@ -6,7 +6,7 @@ from abc import ABC
 from collections.abc import Iterator
 from contextlib import contextmanager
 from numbers import Integral
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from spinney._common.threads import count_threads
 from spinney._data.arrays import convert_objects, secure_sparse, to_native
 from spinney._data.categories import Categories, convert_frame, encode
 from spinney._data.matrices import CHECK_X, make_stand_in, read_matrix, watch_checks
+from spinney._data.single_rows import refuse_rows
 from spinney._data.unknown_categories import UNKNOWN, UnknownCategories
 from spinney._spinney import Columns
 from spinney.dataset import Dataset
@@ -37,6 +38,9 @@ class FeatureReader(DocumentedEstimator, ABC):
     categorical_features: Any
     # What older pickles did.
     handle_unknown: Any = "ignore"
+    # Whether categorical_features="from_dtype" asks for at least one column of such a type. Where
+    # it is the default, it does not.
+    _expects_types: ClassVar[bool] = True
 
     n_features_in_: int
     # Exists only if `fit` saw names.
@@ -111,7 +115,7 @@ class FeatureReader(DocumentedEstimator, ABC):
         *y : object
             The argument of `fit`; nothing if there is none.
         """
-        with watch_checks():
+        with watch_checks(X):
             coded = self._learn_categories(X)
             is_encoded = isinstance(coded, Columns)
             matrix = make_stand_in(coded.shape) if is_encoded else secure_sparse(coded)
@@ -130,7 +134,7 @@ class FeatureReader(DocumentedEstimator, ABC):
         if isinstance(X, Dataset):
             coded = X._read_columns(wanted)
         else:
-            coded = read_matrix(X, wanted, self._count_threads())
+            coded = read_matrix(X, wanted, self._count_threads(), expects_types=self._expects_types)
         X, self.is_categorical_, self.categories_ = coded
         return X
 
@@ -141,13 +145,14 @@ class FeatureReader(DocumentedEstimator, ABC):
         if self._needs_no_check(X):
             return X
         check_is_fitted(self)
+        refuse_rows(X)
         if isinstance(X, Dataset) and check_input:
             X._check_features_of(self)
         if self.is_categorical_ is not None:
             return self._encode_categories(X, check_input)
         if isinstance(X, Dataset):
             return X._recode(None, None, None)
-        with watch_checks():
+        with watch_checks(X):
             if check_input:
                 matrix = convert_frame(X)
                 if matrix is not X:
@@ -173,7 +178,7 @@ class FeatureReader(DocumentedEstimator, ABC):
         if isinstance(X, Dataset):
             coded: Any = X._recode(self.is_categorical_, self.categories_, unknown.note)
         else:
-            with watch_checks():
+            with watch_checks(X):
                 if check_input:
                     validate_data(self, X, skip_check_array=True, reset=False)
                 X = encode(X, self.is_categorical_, self.categories_, self, unknown.note)

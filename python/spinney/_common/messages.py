@@ -18,6 +18,10 @@ except ImportError:
         """A parameter of an estimator or of a function is illegal."""
 
 
+class ColumnError(ValueError, TypeError):
+    """Several columns of a matrix are refused, whether for their types or for their values."""
+
+
 _PACKAGE = __name__.partition(".")[0]
 
 

@@ -8,8 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_array
 
-from spinney._common.messages import InvalidParameterError
+from spinney._common.messages import InvalidParameterError, warn_caller
 from spinney._data.frames import are_categorical, get_names, is_frame
+
+FROM_DTYPE = "from_dtype"
+"""Stands for the columns of a frame whose types are categorical, also among names or indices."""
+
+_KEEP_NAMES = "A ColumnTransformer keeps the names with verbose_feature_names_out=False"
+_PASS_FRAMES = (
+    f'In a pipeline, .set_output(transform="pandas") makes the steps pass on frames. {_KEEP_NAMES}'
+)
 
 
 def find_categorical_features(X: Any, categorical_features: Any) -> NDArray[np.bool_] | None:
@@ -34,27 +42,59 @@ def find_categorical_features(X: Any, categorical_features: Any) -> NDArray[np.b
     if categorical_features is None:
         return None
     is_of_columns = is_frame(X)
+    by_type, named = divide_by_type(categorical_features)
+    mask = None if named.size == 0 else _mark_named(named, X)
+    if by_type and is_of_columns:
+        mask = are_categorical(X) if mask is None else mask | are_categorical(X)
+    return mask if mask is not None and mask.any() else None
+
+
+def divide_by_type(categorical_features: Any) -> tuple[bool, NDArray[Any]]:
+    """Return whether features are to be found by their types, and what names others."""
     if isinstance(categorical_features, str):
-        if categorical_features != "from_dtype":
+        if categorical_features != FROM_DTYPE:
             raise InvalidParameterError(
                 "categorical_features must be an array-like of bool, int or str, 'from_dtype' or "
                 f"None. Got {categorical_features!r} instead."
             )
-        if not is_of_columns:
-            return None
-        wanted = are_categorical(X)
+        return True, np.array([])
+    wanted = np.asarray(categorical_features)
+    if wanted.dtype.kind not in "UO" or wanted.ndim != 1:
+        return False, wanted
+    # The array may have made strings of ints.
+    named = [of for of in categorical_features if not isinstance(of, str) or of != FROM_DTYPE]
+    if len(named) == wanted.shape[0]:
+        return False, wanted
+    return True, np.asarray(named)
+
+
+def warn_of_no_type(X: Any, categorical_features: Any) -> None:
+    """Warn if features are to be found by their types, and no column is of a categorical type."""
+    if categorical_features is None or not divide_by_type(categorical_features)[0]:
+        return
+    if is_frame(X) and are_categorical(X).any():
+        return
+    told = f'categorical_features="{FROM_DTYPE}" finds no column of a categorical type'
+    if is_frame(X):
+        warn_caller(
+            f'{told}. Name the columns, or convert them, such as by astype("category") of pandas. '
+            "An encoder makes numbers of categories: let a ColumnTransformer pass them through."
+        )
     else:
-        wanted = np.asarray(categorical_features)
-    if wanted.size == 0:
-        return None
+        warn_caller(
+            f"{told}: X is a {type(X).__name__}, whose columns have no types of their own. "
+            f"{_PASS_FRAMES}. Otherwise pass indices."
+        )
+
+
+def _mark_named(wanted: NDArray[Any], X: Any) -> NDArray[np.bool_]:
+    """Return which features a mask, indices or names stand for."""
     _check_kind(wanted)
     if wanted.dtype.kind == "b":
-        mask = _copy_mask(wanted, _count_features(X))
-    elif wanted.dtype.kind in "iu":
-        mask = _mask_indices(wanted, _count_features(X))
-    else:
-        mask = _mask_names(wanted, X)
-    return mask if mask.any() else None
+        return _copy_mask(wanted, _count_features(X))
+    if wanted.dtype.kind in "iu":
+        return _mask_indices(wanted, _count_features(X))
+    return _mask_names(wanted, X)
 
 
 def mark_categorical(
@@ -62,14 +102,18 @@ def mark_categorical(
 ) -> NDArray[np.bool_] | None:
     """Return which features are categorical, given shape and names of a matrix that is not there.
 
+    Features that are to be found by their types are left out.
+
     Parameters
     ----------
-    categorical_features : array-like of bool, int or str
+    categorical_features : None, "from_dtype" or array-like of bool, int or str
     shape : tuple of (int, int)
     names : list of str, or None
         Of the features.
     """
-    wanted = np.asarray(categorical_features)
+    if categorical_features is None:
+        return None
+    _, wanted = divide_by_type(categorical_features)
     if wanted.dtype.kind in "UO" and names is not None:
         for name in wanted:
             if name not in names:
@@ -137,7 +181,8 @@ def _mask_names(wanted: NDArray[Any], X: Any) -> NDArray[np.bool_]:
     if not is_frame(X):
         raise ValueError(
             "categorical_features should be passed as an array of integers or as a boolean mask "
-            "when the model is fitted on data without feature names."
+            "when the model is fitted on data without feature names. "
+            f"{_PASS_FRAMES}."
         )
     names = get_names(X)
     # Where several columns have a name, the name stands for the first of them.
@@ -145,9 +190,11 @@ def _mask_names(wanted: NDArray[Any], X: Any) -> NDArray[np.bool_]:
     mask = np.zeros(n_features, dtype=bool)
     for name in wanted:
         if name not in places:
+            is_prefixed = any(str(of).endswith(f"__{name}") for of in names)
             raise ValueError(
                 f"categorical_features has an item value '{name}' which is not a valid feature "
                 f"name of the training data. Observed feature names: {names}"
+                + (f". {_KEEP_NAMES}." if is_prefixed else "")
             )
         mask[places[name]] = True
     return mask

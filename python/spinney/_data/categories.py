@@ -27,7 +27,6 @@ from spinney._data.frames import (
     is_plain,
     is_small,
     is_sparse_frame,
-    to_numbers,
 )
 from spinney._data.levels import (
     Levels,
@@ -38,6 +37,7 @@ from spinney._data.levels import (
     list_items,
     make_object_array,
 )
+from spinney._data.numbers import raise_faults, refuse_text, to_numbers, warn_of_dates
 from spinney._spinney import Columns
 
 _ANYTHING: dict[str, Any] = {"dtype": None, "ensure_all_finite": False}
@@ -106,7 +106,9 @@ def learn(X: Any, mask: NDArray[np.bool_], n_threads: int) -> tuple[Any, Categor
         categories[feature] = values
         return np.arange(values.shape[0], dtype=np.float64)
 
-    return _recode(X, mask, find_levels, number_values), categories
+    coded = _recode(X, mask, find_levels, number_values)
+    warn_of_dates(categories, _name_columns(X))
+    return coded, categories
 
 
 def encode(
@@ -303,7 +305,7 @@ def _recode_dense(
     It is in single precision if that has the codes and, by type or value, all numbers.
     """
     if isinstance(X, np.ndarray):
-        columns, names = list(X.T), [f"at index {feature}" for feature in range(X.shape[1])]
+        columns = list(X.T)
         is_exact = is_small(X)
     else:
         if X.shape[0] == 0:
@@ -311,23 +313,49 @@ def _recode_dense(
             raise ValueError(
                 f"Found array with 0 sample(s) (shape={X.shape}) while a minimum of 1 is required."
             )
-        columns, names = get_columns(X, mask), [repr(name) for name in get_names(X)]
+        columns = get_columns(X, mask)
         is_exact = all(map(is_small, (columns[feature] for feature in np.flatnonzero(~mask))))
+    names = _name_columns(X)
     is_single = is_exact and X.shape[0] <= SINGLE
     coded = np.empty(X.shape, dtype=np.float32 if is_single else np.float64, order="F")
     if isinstance(X, np.ndarray) and not mask.all():
-        numbers = check_array(X[:, ~mask], ensure_all_finite=False, ensure_min_samples=0)
-        coded[:, ~mask] = convert_objects(numbers)
+        coded[:, ~mask] = _read_array(X, mask)
+    faults: list[Exception] = []
     for feature, column in enumerate(columns):
-        if mask[feature]:
-            levels = read(column, names[feature])
-            codes = find_codes(feature, levels.values)
-            if note is not None:
-                note(feature, levels.values, codes, levels.places)
-            _translate(levels, codes, coded[:, feature])
-        elif not isinstance(X, np.ndarray):
-            coded[:, feature] = to_numbers(column, names[feature])
+        try:
+            if mask[feature]:
+                levels = read(column, names[feature])
+                codes = find_codes(feature, levels.values)
+                if note is not None:
+                    note(feature, levels.values, codes, levels.places)
+                _translate(levels, codes, coded[:, feature])
+            elif not isinstance(X, np.ndarray):
+                coded[:, feature] = to_numbers(column, names[feature])
+        except (TypeError, ValueError) as error:  # noqa: PERF203 - the others are told of, too
+            faults.append(error)
+    if faults:
+        raise_faults(faults)
     return coded
+
+
+def _name_columns(X: Any) -> list[str]:
+    """Return what messages call the columns of a matrix, which has been checked."""
+    if isinstance(X, np.ndarray) or sparse.issparse(X):
+        return [f"at index {feature}" for feature in range(X.shape[1])]
+    return [repr(name) for name in get_names(X)]
+
+
+def _read_array(X: NDArray[Any], mask: NDArray[np.bool_]) -> NDArray[Any]:
+    """Return the columns of numbers of an array of any type."""
+    try:
+        numbers: NDArray[Any] = convert_objects(
+            check_array(X[:, ~mask], ensure_all_finite=False, ensure_min_samples=0)
+        )
+    except (TypeError, ValueError) as error:
+        if X.dtype.kind not in "OSU":
+            raise
+        refuse_text(error, X, mask)
+    return numbers
 
 
 def _read_values(column: Any, name: str) -> Levels:  # noqa: ARG001 - a `Reader`

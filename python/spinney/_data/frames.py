@@ -22,11 +22,12 @@ SINGLE = 2**24
 _SMALL_TYPES = {nw.Boolean, nw.Float32, nw.Int8, nw.Int16, nw.UInt8, nw.UInt16}
 # How pandas names its categorical type.
 _CATEGORY = "category"
-_CATEGORICAL_TYPES = (nw.Categorical, nw.Enum)
-# Python's own dates and times.
-_TIMES = (dt.date, dt.time, dt.timedelta)
-# Each value of a column of these types is several.
-_NESTED_TYPES = (nw.Array, nw.List, nw.Struct)
+CATEGORICAL_TYPES = (nw.Categorical, nw.Enum)
+"""The types of columns whose values are categories by type."""
+NESTED_TYPES = (nw.Array, nw.List, nw.Struct)
+"""Each value of a column of these types is several."""
+TIMES = (dt.date, dt.time, dt.timedelta)
+"""Python's own dates and times."""
 
 
 def is_frame(X: Any) -> bool:
@@ -71,7 +72,7 @@ def are_categorical(X: Any) -> NDArray[np.bool_]:
     """Return for each column of a frame whether its type is categorical."""
     if not _is_like_pandas(X):
         types = nw.from_native(X, eager_only=True).schema.values()
-        return np.array([isinstance(of, _CATEGORICAL_TYPES) for of in types], dtype=bool)
+        return np.array([isinstance(of, CATEGORICAL_TYPES) for of in types], dtype=bool)
     mask = np.zeros(X.shape[1], dtype=bool)
     for place, dtype in enumerate(X.dtypes):
         if dtype.name == _CATEGORY:
@@ -79,7 +80,7 @@ def are_categorical(X: Any) -> NDArray[np.bool_]:
         elif not isinstance(dtype, np.dtype):
             # A type of pyarrow may be one of categories. It is known without a look at any value.
             of = nw.from_native(X.iloc[:0, place], series_only=True).dtype
-            mask[place] = isinstance(of, _CATEGORICAL_TYPES)
+            mask[place] = isinstance(of, CATEGORICAL_TYPES)
     return mask
 
 
@@ -93,7 +94,7 @@ def take_columns(X: Any, start: int, end: int) -> Any:
 def get_column(X: Any, place: int) -> nw.Series[Any]:
     """Return the column of a frame at a place: names need not be strings, and may repeat."""
     if _is_like_pandas(X):
-        return _as_series(X.iloc[:, place])
+        return as_series(X.iloc[:, place])
     column: nw.Series[Any] = nw.from_native(X, eager_only=True)[:, place]
     return column
 
@@ -130,52 +131,10 @@ def get_names(X: Any) -> list[Any]:
 def is_small(column: Column) -> bool:
     """Return whether single precision has every number of a column."""
     if not isinstance(column, np.ndarray):
-        return bool(_as_series(column).dtype in _SMALL_TYPES)
+        return bool(as_series(column).dtype in _SMALL_TYPES)
     if column.dtype.kind in "iu" and column.size > 0:
         return max(-int(column.min()), int(column.max())) <= SINGLE
     return bool(column.dtype.itemsize <= 4)
-
-
-def to_numbers(column: Column, name: Any) -> NDArray[Any]:
-    """Return the numbers of a column, NaN where they are missing.
-
-    Raises
-    ------
-    TypeError
-        If the column holds dates, times or durations: as numbers they would depend on their unit.
-    ValueError, TypeError
-        If a value is no number.
-    """
-    if isinstance(column, np.ndarray):
-        return column
-    column = _as_series(column)
-    if column.dtype.is_temporal():
-        raise TypeError(
-            f"Column {name} holds values of the type {column.dtype}, which are no numbers. "
-            "Convert them to numbers, such as days since a date, or name the column in "
-            "categorical_features."
-        )
-    if column.dtype == nw.Boolean:
-        column = column.cast(nw.Float32)
-    values: NDArray[Any] = column.to_numpy()
-    if values.ndim != 1 or isinstance(column.dtype, _NESTED_TYPES):
-        raise TypeError(
-            f"Column {name} holds values of the type {column.dtype}, which are no numbers. Make a "
-            "column of each of their parts."
-        )
-    if values.dtype.kind in "biuf":
-        return values
-    if values.dtype.kind == "c":
-        raise ValueError(f"Complex data not supported: column {name}.")
-    values = values.astype(object)
-    values[column.is_null().to_numpy()] = np.nan
-    try:
-        return values.astype(np.float64)
-    except (TypeError, ValueError) as error:
-        raise type(error)(
-            f"{error}: column {name} of the type {column.dtype} must hold numbers, or be named "
-            "in categorical_features."
-        ) from None
 
 
 def is_of_time(column: nw.Series[Any]) -> bool:
@@ -185,7 +144,7 @@ def is_of_time(column: nw.Series[Any]) -> bool:
         return True
     # pandas has dates of Python as objects.
     cells = column.drop_nulls().to_list() if column.dtype == nw.Object else []
-    return bool(cells) and all(isinstance(cell, _TIMES) for cell in cells)
+    return bool(cells) and all(isinstance(cell, TIMES) for cell in cells)
 
 
 def is_ordered(column: Column) -> bool:
@@ -212,8 +171,11 @@ def factorize(column: Column) -> tuple[NDArray[Any], NDArray[np.integer[Any]]]:
     codes = getattr(array, "codes", None)
     if codes is not None:
         return array.categories.to_numpy(), codes
-    if isinstance(column.dtype, _NESTED_TYPES):
+    if isinstance(column.dtype, NESTED_TYPES):
         raise TypeError(f"values of the type {column.dtype} cannot be sorted")
+    if hasattr(array, "__arrow_array__") and isinstance(column.dtype, CATEGORICAL_TYPES):
+        # A dictionary of Arrow. pandas marks missing values by -1, also where indices are unsigned.
+        return _factorize_arrow(array.__arrow_array__())
     if hasattr(native, "factorize"):
         codes, values = native.factorize()
         return values.to_numpy(), codes
@@ -232,8 +194,9 @@ def _factorize_arrow(native: Any) -> tuple[NDArray[Any], NDArray[np.intp]]:
     encoded = native.dictionary_encode().unify_dictionaries().combine_chunks()
     # Depending on its version, pyarrow returns an array or one chunk.
     encoded = encoded.chunk(0) if hasattr(encoded, "chunk") else encoded
-    codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-    return encoded.dictionary.to_numpy(zero_copy_only=False), codes.astype(np.intp)
+    # Indices may be unsigned, which have no -1.
+    codes = encoded.indices.cast("int64").fill_null(-1).to_numpy(zero_copy_only=False)
+    return encoded.dictionary.to_numpy(zero_copy_only=False), codes.astype(np.intp, copy=False)
 
 
 def _factorize_polars(column: nw.Series[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
@@ -260,8 +223,9 @@ def _read_pandas_column(column: Any, is_categorical: bool) -> Column:
     dtype = column.dtype
     if isinstance(dtype, np.dtype) and dtype.kind in "biuf" and not is_categorical:
         return column.to_numpy()
-    return column if dtype.name == _CATEGORY else _as_series(column)
+    return column if dtype.name == _CATEGORY else as_series(column)
 
 
-def _as_series(column: Any) -> nw.Series[Any]:
+def as_series(column: Any) -> nw.Series[Any]:
+    """Return a column, which is no array, as a series of narwhals."""
     return column if isinstance(column, nw.Series) else nw.from_native(column, series_only=True)

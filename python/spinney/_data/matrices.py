@@ -9,8 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from spinney._data.categorical_features import find_categorical_features
+from spinney._data.categorical_features import find_categorical_features, warn_of_no_type
 from spinney._data.categories import Categories, convert_frame, learn
+from spinney._data.numbers import refuse_text
+from spinney._data.single_rows import refuse_rows
 
 # NaN is a missing value and infinities are ordinary values, so finiteness is not required.
 CHECK_X: dict[str, Any] = {"accept_sparse": ("csc", "csr"), "ensure_all_finite": False}
@@ -32,7 +34,9 @@ class CodedMatrix(NamedTuple):
     categories: Categories | None
 
 
-def read_matrix(X: Any, categorical_features: Any, n_threads: int) -> CodedMatrix:
+def read_matrix(
+    X: Any, categorical_features: Any, n_threads: int, *, expects_types: bool = True
+) -> CodedMatrix:
     """Return X with codes for categories; frames become matrices.
 
     Parameters
@@ -41,11 +45,17 @@ def read_matrix(X: Any, categorical_features: Any, n_threads: int) -> CodedMatri
     categorical_features : None, "from_dtype" or array-like of bool, int or str
     n_threads : int
         Threads that encode an array of numbers with categories.
+    expects_types : bool, default=True
+        Whether to warn if "from_dtype" finds no column of a categorical type.
     """
+    refuse_rows(X)
     is_categorical = find_categorical_features(X, categorical_features)
-    if is_categorical is None:
-        return CodedMatrix(convert_frame(X), None, None)
-    coded, categories = learn(X, is_categorical, n_threads)
+    coded, categories = (
+        (convert_frame(X), None) if is_categorical is None else learn(X, is_categorical, n_threads)
+    )
+    if expects_types:
+        # An error, which would have said more, has not come.
+        warn_of_no_type(X, categorical_features)
     return CodedMatrix(coded, is_categorical, categories)
 
 
@@ -55,15 +65,15 @@ def make_stand_in(shape: tuple[int, int]) -> NDArray[np.float32]:
 
 
 @contextmanager
-def watch_checks() -> Iterator[None]:
+def watch_checks(X: Any) -> Iterator[None]:
     """Run scikit-learn's checks of X: sums that overflow do not matter, strings get advice."""
     # They test finiteness by sums.
     with np.errstate(over="ignore", invalid="ignore"):
         try:
             yield
         except ValueError as error:
-            if not any(words in str(error) for words in _OF_STRINGS):
+            is_of_strings = any(words in str(error) for words in _OF_STRINGS)
+            if not is_of_strings or "categorical_features" in str(error):
+                # The error has its cure.
                 raise
-            raise ValueError(
-                f"{error}\nColumns of strings are read if categorical_features names them."
-            ) from error
+            refuse_text(error, np.array(X, dtype=object), None)

@@ -14,11 +14,12 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from spinney._common.checks import check_int, check_n_jobs, check_verbose
+from spinney._common.messages import warn_caller
 from spinney._common.threads import count_threads
 from spinney._data.arrays import convert_objects, secure_sparse, to_native
 from spinney._data.categorical_features import (
     are_same_features,
-    find_categorical_features,
+    divide_by_type,
     list_features,
     mark_categorical,
 )
@@ -84,7 +85,7 @@ class Dataset(EncodedColumns):
             self._share(X)
             return
         n_threads = count_threads(n_jobs)
-        with watch_checks():
+        with watch_checks(X):
             read = read_matrix(X, categorical_features, n_threads)
             matrix, self._is_categorical, self._categories = read
             if not isinstance(matrix, Columns):
@@ -280,16 +281,25 @@ class Dataset(EncodedColumns):
         ValueError
             If the parameter is illegal, or names other features than those that are categorical.
         """
-        if categorical_features is None or isinstance(categorical_features, str):
-            # "from_dtype", or an error.
-            find_categorical_features(make_stand_in(self.shape), categorical_features)
-        else:
-            mask = mark_categorical(categorical_features, self.shape, self.feature_names)
-            if not are_same_features(mask, self._is_categorical):
+        if categorical_features is not None:
+            by_type, named = divide_by_type(categorical_features)
+            mask, ours = (
+                mark_categorical(named, self.shape, self.feature_names),
+                self._is_categorical,
+            )
+            if by_type and ours is None:
+                warn_caller(
+                    'categorical_features="from_dtype" finds no categorical feature in the '
+                    "Dataset. Its own categorical_features, where it is made, says which there are."
+                )
+            if not by_type:
+                is_legal = are_same_features(mask, ours)
+            else:
+                is_legal = set(list_features(mask)) <= set(list_features(ours))
+            if not is_legal:
                 raise ValueError(
                     "categorical_features must be None or name the features that are categorical "
-                    f"in the Dataset, {list_features(self._is_categorical)}. "
-                    f"Got {list_features(mask)} instead."
+                    f"in the Dataset, {list_features(ours)}. Got {list_features(mask)} instead."
                 )
         return CodedMatrix(self._columns, self.is_categorical, self._list_categories())
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from spinney._data.arrays import secure_sparse
-from spinney._data.categorical_features import mark_categorical
+from spinney._data.categorical_features import mark_categorical, warn_of_no_type
 from spinney._data.categories import DOUBLE, are_exact
 from spinney._spinney import Columns, join_heads
 from spinney.dataset._files import StoredDataset, frame, list_sections
@@ -103,13 +103,11 @@ def write_blocks(
         writer = _SparseWriter(room, stored.n_rows)
         parts: list[tuple[StoredDataset, int]] = []
         n_features = stored.shape[1]
-        by_type = categorical_features is None or isinstance(categorical_features, str)
-        mask = None if by_type else mark_categorical(categorical_features, stored.shape, None)
+        mask = mark_categorical(categorical_features, stored.shape, None)
+        warn_of_no_type(sparse.csr_matrix((0, 0)), categorical_features)
         with show_columns(verbose, n_features) as watcher:
             for start, end in stored.divide(max_memory):
-                wanted = (
-                    categorical_features if by_type else None if mask is None else mask[start:end]
-                )
+                wanted = None if mask is None else mask[start:end]
                 columns, described = encode(stored.read(start, end), wanted)
                 writer.add(dict(columns.sections()), end - start)
                 parts.append((described, end - start))
@@ -120,10 +118,9 @@ def write_blocks(
 
 def _check_categories(blocks: Iterable[Any], categorical_features: Any) -> Iterator[Any]:
     """Yield the blocks; raise ValueError for categories that would merge as float64."""
-    by_type = categorical_features is None or isinstance(categorical_features, str)
     for number, block in enumerate(blocks):
         is_sparse_of_integers = sparse.issparse(block) and block.dtype.kind in "iu"
-        if is_sparse_of_integers and not by_type and not are_exact(block.data):
+        if is_sparse_of_integers and not are_exact(block.data):
             entries = sparse.coo_matrix(secure_sparse(block))
             columns = entries.col[np.abs(entries.data.astype(np.float64)) >= DOUBLE]
             mask = mark_categorical(categorical_features, block.shape, None)

@@ -14,9 +14,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spinney._common.progress import show_progress
-from spinney._data.categorical_features import mark_categorical
+from spinney._data.categorical_features import (
+    divide_by_type,
+    mark_categorical,
+    warn_of_no_type,
+)
 from spinney._data.categories import Categories
-from spinney._data.frames import get_names, is_frame, is_sparse_frame, take_columns
+from spinney._data.frames import (
+    are_categorical,
+    get_names,
+    is_frame,
+    is_sparse_frame,
+    take_columns,
+)
 from spinney._spinney import Columns, join_heads
 from spinney.dataset._files import StoredDataset, frame, list_sections
 from spinney.storage._models import replace_file
@@ -142,18 +152,26 @@ def write_source(
     verbose : int
         As `verbose` of forests.
     """
-    by_type = categorical_features is None or isinstance(categorical_features, str)
-    mask = None if by_type else mark_categorical(categorical_features, source.shape, source.names)
+    wanted = mark_categorical(categorical_features, source.shape, source.names)
+    by_type = categorical_features is not None and divide_by_type(categorical_features)[0]
+    portion: Any = None
+    has_types = False
     parts: list[tuple[StoredDataset, int]] = []
     with _ColumnWriter(path) as writer, show_columns(verbose, source.shape[1]) as watcher:
         for start, end in source.divide(max_memory):
-            wanted = categorical_features if by_type else None if mask is None else mask[start:end]
-            columns, stored = encode(source.read(start, end), wanted)
+            portion = source.read(start, end)
+            mask = np.zeros(end - start, dtype=bool) if wanted is None else wanted[start:end]
+            if by_type and is_frame(portion):
+                of_type = are_categorical(portion)
+                mask, has_types = mask | of_type, has_types or bool(of_type.any())
+            columns, stored = encode(portion, mask)
             writer.add(columns.sections())
             parts.append((stored, end - start))
             watcher(end)
         if not parts:
             raise ValueError(f"source must have at least one column. Got shape {source.shape}.")
+        if by_type and not has_types:
+            warn_of_no_type(portion, categorical_features)
         writer.finish(join_stored(parts), n_threads)
 
 

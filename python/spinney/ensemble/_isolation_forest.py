@@ -90,8 +90,9 @@ class IsolationForest(OutlierMixin, ForestTrees, ShapValues):
     categorical_features : None, "from_dtype" or array-like of bool, int or str, default=None
         Which features are categorical. None: no feature. "from_dtype": the columns of a data frame
         that have a categorical dtype. Otherwise a boolean mask, or the indices or names of the
-        categorical features. A node sends a random subset of the categories to one child.
-        Categories that did not occur in it go to the child with more samples.
+        categorical features; a list may have "from_dtype" among them. A node sends a random subset
+        of the categories to one child. Categories that did not occur in it go to the child with
+        more samples.
     handle_unknown : {"ignore", "error"}, default="ignore"
         What predictions do with categories that did not occur in `fit`. "ignore": splits send them
         to the child with the larger weight, and a warning names features without any known

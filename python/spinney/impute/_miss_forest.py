@@ -179,6 +179,9 @@ class MissForestImputer(OneToOneFeatureMixin, TransformerMixin, FeatureReader):
     ) -> None:
         store_parameters(locals())
 
+    # The default of `categorical_features` is "from_dtype", also for arrays.
+    _expects_types = False
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = False

@@ -112,10 +112,10 @@ class LazySurvivalForest(SurvivalForest, BaseLazyForest):
     categorical_features : None, "from_dtype" or array-like of bool, int or str, default=None
         Which features are categorical. None: no feature. "from_dtype": the columns of a data frame
         that have a categorical dtype. Otherwise a boolean mask, or the indices or names of the
-        categorical features. A categorical column may have any number of distinct values, of any
-        type that can be sorted, such as strings. A split sends a set of categories to one child.
-        Categories that do not occur in the node, or did not occur in `fit`, go to the child with
-        the larger weight.
+        categorical features; a list may have "from_dtype" among them. A categorical column may have
+        any number of distinct values, of any type that can be sorted, such as strings. A split
+        sends a set of categories to one child. Categories that do not occur in the node, or did not
+        occur in `fit`, go to the child with the larger weight.
     min_samples_category : int, default=1
         In each node, all categories of a feature that have fewer samples than this are treated as
         one category. Missing values are a category here: if they are fewer, they go where the other
