@@ -14,6 +14,7 @@ from spinney._common.checks import (
     check_monotonic_cst,
     check_sample_ids,
     check_sample_weight,
+    check_targets,
     check_total,
 )
 from spinney._common.sklearn_base import MultiOutputMixin
@@ -105,6 +106,7 @@ class BaseTreeEstimator(MultiOutputMixin, FeatureReader):
 
     def _read_X_y(self, X: Any, y: Any, *, check_input: bool = True) -> tuple[Any, NDArray[Any]]:
         """Return X with codes for categories, and y of shape (n_samples, n_outputs)."""
+        check_targets(type(self).__name__, y)
         y = self._read_y(y)
         if check_input:
             X, y = self._validate_X_y(X, y)

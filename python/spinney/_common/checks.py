@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
-from numbers import Integral
+from numbers import Integral, Number
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,17 @@ def check_verbose(owner: str, verbose: Any) -> None:
     """Raise ValueError unless `verbose` is an int that is not negative, or a bool."""
     if not isinstance(verbose, (Integral, np.bool_)) or verbose < 0:
         reject_parameter(owner, "verbose", verbose, "an int in the range [0, inf) or a bool")
+
+
+def check_targets(owner: str, y: Any) -> None:
+    """Raise ValueError if the argument `y` of `fit` is nothing, or the name of a column."""
+    if y is None:
+        raise ValueError(f"{owner} requires y to be passed, but the target y is None.")
+    if isinstance(y, (str, bytes, Number)):
+        raise ValueError(
+            f"y must be an array-like of the targets, one for each sample. Got {y!r} instead. Pass "
+            "the values of a column, such as X['target'], and leave it out of X."
+        )
 
 
 def require_matplotlib(owner: str) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.metadata import PackageNotFoundError, metadata
+from typing import Any
 
 from spinney._common.messages import is_ours
+from spinney._common.named_methods import name_methods
 from spinney._common.sklearn_base import BaseEstimator
 
 # Modules whose classes have their pages by the names that the top level gives them.
@@ -25,6 +27,11 @@ def find_site() -> str | None:
 
 class DocumentedEstimator(BaseEstimator):
     """Base class of estimators whose pages are in our documentation, not in scikit-learn's."""
+
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        """Give errors about the arguments of methods the name of the class."""
+        super().__init_subclass__(**arguments)
+        name_methods(cls)
 
     def _get_doc_link(self) -> str:
         """Return the address of the page of the class; empty without one, as scikit-learn asks."""

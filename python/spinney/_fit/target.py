@@ -168,7 +168,15 @@ class NumberTarget(RegressorMixin):
     def _encode_y(self, y: NDArray[Any]) -> EncodedTarget:
         # The check tests finiteness by a sum, which may overflow.
         with np.errstate(over="ignore", invalid="ignore"):
-            targets = check_array(y, dtype=np.float64, order="C", input_name="y")
+            try:
+                targets = check_array(y, dtype=np.float64, order="C", input_name="y")
+            except (TypeError, ValueError) as error:
+                if "y" in str(error).split():
+                    raise
+                # NumPy does not know which argument it converts.
+                raise type(error)(
+                    f"y must hold numbers: {error}. Labels are for classifiers."
+                ) from None
         self._check_counts(targets)
         if self.criterion == "quantile":
             warn_of_small_leaves(self.quantile, self.min_samples_leaf, targets.shape[0])

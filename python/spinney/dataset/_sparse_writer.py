@@ -30,7 +30,7 @@ from spinney.dataset._writer import (
     show_columns,
     take_head,
 )
-from spinney.storage._models import replace_file
+from spinney.storage._models import name_folder, replace_file
 
 # Bytes per entry of a block while it is written by columns: the block and its twin.
 _BYTES_PER_ENTRY = 2 * (8 + 8)
@@ -41,7 +41,8 @@ _MAX_ROWS = 2**32 - 1
 class _Room(NamedTuple):
     """Where scratch files are, and what closes them."""
 
-    directory: Path
+    path: Path
+    """The file that is to be written. Scratch files are in its directory."""
     files: ExitStack
 
 
@@ -57,7 +58,8 @@ class _Scratch:
 
     def __init__(self, room: _Room, dtype: Any) -> None:
         self.dtype, self.length = np.dtype(dtype), 0
-        file = tempfile.TemporaryFile(dir=room.directory)  # noqa: SIM115 - closed by the room
+        with name_folder(room.path):
+            file = tempfile.TemporaryFile(dir=room.path.parent)  # noqa: SIM115 - closed by the room
         self._file = room.files.enter_context(file)
 
     def add(self, array: NDArray[Any]) -> slice:
@@ -93,7 +95,7 @@ def write_blocks(
 ) -> None:
     """Write the file of a sparse data set, given blocks of rows; see `write_source`."""
     with ExitStack() as files:
-        room = _Room(path.parent, files)
+        room = _Room(path, files)
         stored = _Blocks(room)
         exact = _check_categories(blocks, categorical_features)
         for block in merge_blocks(exact, max(1, max_memory // _BYTES_PER_ENTRY)):

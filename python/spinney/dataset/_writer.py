@@ -29,7 +29,7 @@ from spinney._data.frames import (
 )
 from spinney._spinney import Columns, join_heads
 from spinney.dataset._files import StoredDataset, frame, list_sections
-from spinney.storage._models import replace_file
+from spinney.storage._models import name_folder, replace_file
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -193,7 +193,8 @@ class _ColumnWriter:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._scratch = tempfile.TemporaryFile(dir=path.parent)  # noqa: SIM115 - closed by `__exit__`
+        with name_folder(path):
+            self._scratch = tempfile.TemporaryFile(dir=path.parent)  # noqa: SIM115 - closed by `__exit__`
         self._lengths: list[int] = []
         self._heads: list[tuple[NDArray[np.uint8], ...]] = []
 

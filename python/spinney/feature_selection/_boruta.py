@@ -20,6 +20,7 @@ from spinney._common.checks import (
     check_int,
     check_monotonic_cst,
     check_sample_weight,
+    check_targets,
     check_verbose,
     is_bool,
 )
@@ -252,6 +253,7 @@ class Boruta(SelectorMixin, FeatureReader):
         """
         with self._restore_on_error():
             self._check_params()
+            check_targets(type(self).__name__, y)
             seed = self._draw_seed()
             forest = self._make_estimator(y)
             y = read_labels(y) if is_classifier(forest) else y

@@ -11,6 +11,7 @@ import os
 import re
 import secrets
 from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -106,16 +107,30 @@ def _get_fsspec(path: str) -> Any:
         raise ImportError(f"{path!r} is a URL, which the package fsspec opens.") from error
 
 
+@contextmanager
+def name_folder(path: Path) -> Iterator[None]:
+    """Let errors of a temporary file name the folder of the file that is to be written."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None:
+            raise
+        culprit = path if path.is_dir() else path.parent
+        told = f"{error.strerror}: cannot write {path.name!r} there"
+        raise OSError(error.errno, told, str(culprit)) from error
+
+
 def replace_file(path: Path, chunks: list[NDArray[np.uint8]]) -> None:
     """Write chunks, padded, to a new file in the directory of `path`, and give it that name."""
     temporary = path.with_name(f".spinney-{secrets.token_hex(8)}.tmp")
     try:
-        with temporary.open("xb") as file:
-            for piece in pad_chunks(chunks):
-                file.write(piece)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
+        with name_folder(path):
+            with temporary.open("xb") as file:
+                for piece in pad_chunks(chunks):
+                    file.write(piece)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
