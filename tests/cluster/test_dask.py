@@ -217,6 +217,40 @@ def test_dask_frames(client):
     assert lazy.compute().tolist() == local.predict(X).tolist()
 
 
+@pytest.mark.parametrize("name", ["RandomForestClassifier", "ExtraTreesRegressor"])
+def test_partitions_without_rows(client, name):
+    """They have no predictions, also where all partitions are empty; they do not change a fit."""
+    X, y = frame_of()
+    forest, local = pair(name, 3, categorical_features=["b"])
+    frame = dd.from_pandas(X.assign(y=y), npartitions=4, sort=False)
+    kept = frame.map_partitions(lambda part: part if part.index[0] != 75 else part[:0])
+    rows = kept.compute()
+    assert [len(part) for part in kept.partitions] == [75, 0, 75, 75]
+    local.fit(rows[["a", "b"]], rows["y"])
+    assert_same(forest.fit(kept[["a", "b"]], kept["y"]), local, rows[["a", "b"]])
+    nothing = frame.map_partitions(lambda part: part[:0])
+    methods = ["predict"]
+    if name.endswith("Classifier"):
+        methods += ["predict_proba", "predict_log_proba"]
+    for method in methods:
+        expected = getattr(local, method)(rows[["a", "b"]])
+        found = getattr(forest, method)(kept[["a", "b"]]).compute()
+        assert found.tobytes() == expected.tobytes()
+        none = getattr(forest, method)(nothing[["a", "b"]]).compute()
+        assert (none.shape, none.dtype) == ((0, *expected.shape[1:]), expected.dtype)
+    numbers = rows[["a"]].to_numpy()
+    blocks = da.from_array(numbers, chunks=((0, 100, 0, 125), (1,)))
+    targets = np.column_stack([rows["y"], rows["y"] > 0])
+    forest, local = pair(name, 3)
+    expected = local.fit(numbers, targets).predict(numbers)
+    np.testing.assert_array_equal(forest.fit(blocks, targets).predict(blocks).compute(), expected)
+    if name.endswith("Classifier"):
+        for lazy, of_output in zip(
+            forest.predict_proba(blocks), local.predict_proba(numbers), strict=True
+        ):
+            np.testing.assert_array_equal(lazy.compute(), of_output)
+
+
 def test_copies_and_files(client, tmp_path):
     """Clones have the client; pickles and files do not."""
     X, y = task_of("RandomForestClassifier")

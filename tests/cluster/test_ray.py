@@ -83,6 +83,21 @@ def test_ray_data_sets(cluster):
     assert found == local.predict(X).tolist()
 
 
+def test_blocks_without_rows(cluster):
+    """They have no predictions, and do not change a fit."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=300), "b": rng.normal(size=300)})
+    y = (X["a"] > X["b"]).to_numpy().astype(int)
+    local = spinney.RandomForestClassifier(5, random_state=0).fit(X, y)
+    forest = on_ray.RandomForestClassifier(5, random_state=0)
+    rows = ray.data.from_pandas([X[:0], X[:100], X[100:100], X[100:]])
+    assert_same(forest.fit(rows, y), local)
+    for method in ("predict", "predict_proba"):
+        found = [row["prediction"] for row in getattr(forest, method)(rows).take_all()]
+        np.testing.assert_array_equal(np.stack(found), getattr(local, method)(X))
+    assert forest.predict(ray.data.from_pandas([X[:0]])).take_all() == []
+
+
 def test_blocks_of_other_types(cluster):
     """Whole numbers in one and others in the next; each has categories of its own."""
     rng = np.random.default_rng(0)
