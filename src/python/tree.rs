@@ -231,6 +231,19 @@ impl PyTree {
         loaded.getattr_opt("Tree")?.map_or_else(own, Ok)
     }
 
+    /// Packages that refuse a tree show this text, so it names the methods that do the same.
+    fn __repr__(&self) -> PyResult<String> {
+        let tree = self.tree()?;
+        let size = format!("a tree of spinney with {} nodes", tree.node_count());
+        if tree.category_sets().is_empty() {
+            return Ok(format!("<{size}>"));
+        }
+        Ok(format!(
+            "<{size} and splits by sets of categories, which other packages do not know: for SHAP values use the \
+             methods shap_values and to_shap of the tree or forest>"
+        ))
+    }
+
     /// The names of its own class, not of the one that `__class__` names.
     fn __dir__<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         this.py().import("builtins")?.call_method1("dir", (this.get_type(),))
