@@ -30,6 +30,14 @@ from spinney import (
     plot_tree,
     to_sklearn,
 )
+from spinney.conformal import CrossConformalClassifier, JackknifeAfterBootstrapClassifier
+from spinney.ensemble import (
+    BalancedRandomForestClassifier,
+    IsolationForest,
+    RandomForestQuantileRegressor,
+)
+from spinney.feature_selection import Boruta
+from spinney.impute import MissForestImputer
 from spinney.inspection import class_prototypes, outlier_scores, partial_dependence
 from spinney.model_selection import cross_val_predict, cross_val_score, cross_validate
 
@@ -149,5 +157,20 @@ export_text(tree, decimal=3)  # type: ignore[call-arg]
 outlier_scores(X)  # type: ignore[call-arg]
 class_prototypes(X, y, neighbours=3)  # type: ignore[call-arg]
 cross_val_score(forest, X, y, fold=3)  # type: ignore[call-arg]
+plot_tree(tree, label="some")  # type: ignore[arg-type]
+export_graphviz(tree, label="some")  # type: ignore[arg-type]
+partial_dependence(tree, X, 0, kind="mean")  # type: ignore[arg-type]
+forest.permutation_importance_oob(X, y, importance_type="gain")  # type: ignore[arg-type]
+RandomForestClassifier(class_sampling="most")  # type: ignore[arg-type]
+BalancedRandomForestClassifier(sampling_strategy="most")  # type: ignore[arg-type]
+IsolationForest(max_samples="all")  # type: ignore[arg-type]
+IsolationForest(contamination="some")  # type: ignore[arg-type]
+RandomForestQuantileRegressor().predict(X, interpolation="cubic")  # type: ignore[arg-type]
+RandomForestQuantileRegressor().quantile_ranks(X, y, kind="low")  # type: ignore[arg-type]
+Boruta(importance_type="gain")  # type: ignore[arg-type]
+Boruta(n_estimators="many")  # type: ignore[arg-type]
+MissForestImputer(columns="random")  # type: ignore[arg-type]
+JackknifeAfterBootstrapClassifier(conformity_score="raps")  # type: ignore[arg-type]
+CrossConformalClassifier(conformity_score="raps")  # type: ignore[arg-type]
 Dataset(X, categories=[0])  # type: ignore[call-arg]
 dataset.open_("file")  # type: ignore[attr-defined]

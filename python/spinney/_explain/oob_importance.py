@@ -16,7 +16,10 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from spinney._common.checks import check_int
 from spinney._common.messages import reject_parameter
 from spinney._common.progress import show_progress
-from spinney._common.types import Classes
+from spinney._common.types import (
+    Classes,
+    ImportanceType,
+)
 from spinney._data.arrays import CompressedMatrix
 from spinney._explain.oob_scores import score_permutations
 from spinney._explain.out_of_bag import OutOfBag
@@ -49,7 +52,7 @@ class OobImportance(OutOfBag, ABC):
         n_repeats: int = 5,
         groups: Any = None,
         scoring: Any = None,
-        importance_type: str = "permutation",
+        importance_type: ImportanceType = "permutation",
         n_null_fits: int = 0,
         random_state: Any = None,
     ) -> Bunch:

@@ -13,6 +13,7 @@ from sklearn.utils import indexable
 from sklearn.utils.validation import check_is_fitted
 
 from spinney._common.rows import take_rows
+from spinney._common.types import ConformityScore
 from spinney._fit.params import store_parameters
 from spinney.conformal._intervals import ConformalRegressor, predict_means
 from spinney.conformal._sets import ConformalClassifier
@@ -204,7 +205,7 @@ class CrossConformalClassifier(ConformalClassifier):
         estimator: Any = None,
         *,
         confidence_level: Any = 0.9,
-        conformity_score: str = "lac",
+        conformity_score: ConformityScore = "lac",
         cv: Any = 5,
     ) -> None:
         store_parameters(locals())

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from spinney._common.messages import warn_caller
+from spinney._common.types import ConformityScore
 from spinney._fit.params import store_parameters
 from spinney.conformal._intervals import ConformalRegressor, predict_means
 from spinney.conformal._sets import ConformalClassifier
@@ -197,7 +198,7 @@ class JackknifeAfterBootstrapClassifier(ConformalClassifier):
         estimator: Any = None,
         *,
         confidence_level: Any = 0.9,
-        conformity_score: str = "lac",
+        conformity_score: ConformityScore = "lac",
     ) -> None:
         store_parameters(locals())
 

@@ -20,6 +20,7 @@ from spinney._common.types import (
     HandleUnknown,
     MaxFeatures,
     RandomState,
+    SamplesByClass,
 )
 from spinney._fit.class_sampling import ClassSampling
 from spinney._fit.draws import Draws, mend_rounding
@@ -239,7 +240,7 @@ class BalancedRandomForestClassifier(ForestClassifier):
         min_impurity_decrease: float = 0.0,
         bootstrap: bool = False,
         oob_score: bool | str | Callable[..., Any] = False,
-        sampling_strategy: Any = "all",
+        sampling_strategy: SamplesByClass = "all",
         replacement: bool = True,
         n_jobs: int | None = None,
         random_state: RandomState = None,

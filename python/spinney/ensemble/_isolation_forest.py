@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -179,8 +179,8 @@ class IsolationForest(OutlierMixin, ForestTrees, ShapValues):
         self,
         *,
         n_estimators: int = 100,
-        max_samples: Any = "auto",
-        contamination: Any = "auto",
+        max_samples: float | Literal["auto"] = "auto",
+        contamination: float | Literal["auto"] = "auto",
         max_features: float = 1.0,
         bootstrap: bool = False,
         n_jobs: int | None = None,

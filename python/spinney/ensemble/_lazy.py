@@ -16,9 +16,11 @@ from spinney._common.types import (
     FeatureSampling,
     ForestClassWeight,
     HandleUnknown,
+    Interpolation,
     MaxFeatures,
     NumberCriterion,
     RandomState,
+    SamplesByClass,
     Splitter,
     Traversal,
 )
@@ -214,7 +216,7 @@ class LazyForestClassifier(BaggedClassifier, BaseLazyForest):
         max_samples: float | None = None,
         monotonic_cst: Any = None,
         feature_sampling: FeatureSampling = "all",
-        class_sampling: Any = None,
+        class_sampling: SamplesByClass | None = None,
         replace: bool = True,
         categorical_features: Any = None,
         min_samples_category: int = 1,
@@ -411,7 +413,7 @@ class LazyForestRegressor(BaggedRegressor, BaseLazyForest):
         store_parameters(locals())
 
     def predict(
-        self, X: Any, quantiles: Any = None, interpolation: str = "linear"
+        self, X: Any, quantiles: Any = None, interpolation: Interpolation = "linear"
     ) -> NDArray[np.float64]:
         """Predict the mean of what the trees predict, or quantiles of the target.
 

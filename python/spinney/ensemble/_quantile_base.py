@@ -14,6 +14,7 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from spinney._common.checks import check_int, is_bool
+from spinney._common.types import Interpolation, RankKind
 from spinney._data.arrays import to_rows
 from spinney._explain.out_of_bag import check_oob_score
 from spinney._fit.draws import Draws, mend_rounding
@@ -164,7 +165,7 @@ class QuantileForestRegressor(ForestRegressor):
         self,
         X: Any,
         quantiles: Any = None,
-        interpolation: str = "linear",
+        interpolation: Interpolation = "linear",
         weighted_quantile: bool = True,
         weighted_leaves: bool = False,
         aggregate_leaves_first: bool = True,
@@ -282,7 +283,7 @@ class QuantileForestRegressor(ForestRegressor):
         self,
         X: Any,
         y: Any,
-        kind: str = "rank",
+        kind: RankKind = "rank",
         aggregate_leaves_first: bool = True,
         oob_score: bool = False,
         indices: Any = None,

@@ -17,6 +17,7 @@ from spinney._common.types import (
     MaxFeatures,
     NumberCriterion,
     RandomState,
+    SamplesByClass,
 )
 from spinney._fit.params import store_parameters
 from spinney.ensemble._forest import ForestClassifier, ForestRegressor
@@ -229,7 +230,7 @@ class RandomForestClassifier(ForestClassifier):
         max_samples: float | None = None,
         monotonic_cst: Any = None,
         feature_sampling: FeatureSampling = "all",
-        class_sampling: Any = None,
+        class_sampling: SamplesByClass | None = None,
         replace: bool = True,
         categorical_features: Any = None,
         min_samples_category: int = 1,

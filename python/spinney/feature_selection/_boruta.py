@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,10 @@ from spinney._common.checks import (
 )
 from spinney._common.messages import reject_parameter
 from spinney._common.progress import show_progress
-from spinney._common.types import RandomState
+from spinney._common.types import (
+    RandomState,
+    ShadowImportance,
+)
 from spinney._fit.labels import read_labels
 from spinney._fit.params import store_parameters
 from spinney._spinney import Columns, list_tree_seeds
@@ -158,12 +161,12 @@ class Boruta(SelectorMixin, FeatureReader):
         self,
         estimator: Any = None,
         *,
-        n_estimators: Any = "auto",
+        n_estimators: int | Literal["auto"] = "auto",
         perc: float = 100,
         alpha: float = 0.05,
         two_step: bool = True,
         max_iter: int = 100,
-        importance_type: str = "impurity",
+        importance_type: ShadowImportance = "impurity",
         early_stopping: bool = False,
         n_iter_no_change: int = 20,
         n_jobs: int | None = None,

@@ -16,7 +16,13 @@ from spinney._base.features import FeatureReader
 from spinney._common.checks import check_int, check_verbose, is_bool
 from spinney._common.progress import show_progress
 from spinney._common.sklearn_base import OneToOneFeatureMixin, TransformerMixin
-from spinney._common.types import HandleUnknown, MaxFeatures, RandomState, Splitter
+from spinney._common.types import (
+    ColumnOrder,
+    HandleUnknown,
+    MaxFeatures,
+    RandomState,
+    Splitter,
+)
 from spinney._data.filling import fill_cells, find_ranges
 from spinney._data.frames import is_frame, is_sparse_frame, to_pandas, without_repeated_names
 from spinney._data.ranges import Range
@@ -169,7 +175,7 @@ class MissForestImputer(OneToOneFeatureMixin, TransformerMixin, FeatureReader):
         splitter: Splitter = "random",
         max_features: MaxFeatures = 0.5,
         min_samples_leaf: float = 1,
-        columns: str = "ascending",
+        columns: ColumnOrder = "ascending",
         skip_complete: bool = True,
         n_jobs: int | None = None,
         random_state: RandomState = None,

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from spinney._common.checks import check_int, is_bool
 from spinney._common.messages import reject_parameter
+from spinney._common.types import DependenceKind
 from spinney._data.arrays import CompressedMatrix
 from spinney._spinney import Forest
 from spinney.ensemble._forest import BaseForest
@@ -40,7 +41,7 @@ def partial_dependence(
     X: Any,
     features: Any,
     *,
-    kind: str = "average",
+    kind: DependenceKind = "average",
     grid_resolution: int = 100,
     percentiles: tuple[float, float] = (0.05, 0.95),
     times: Any = None,

@@ -10,6 +10,7 @@ import numpy as np
 from spinney._common.checks import is_bool, require_matplotlib
 from spinney._common.digits import Default
 from spinney._common.messages import reject_parameter
+from spinney._common.types import LabelledNodes
 from spinney.tree._base import BaseDecisionTree
 from spinney.tree._labels import NodeLabels, Options
 from spinney.tree._words import check_tree
@@ -24,7 +25,7 @@ def plot_tree(
     max_depth: int | None = None,
     feature_names: Any = None,
     class_names: Any = None,
-    label: str = "all",
+    label: LabelledNodes = "all",
     filled: bool = False,
     impurity: bool = True,
     node_ids: bool = False,

@@ -14,6 +14,7 @@ from sklearn.base import is_classifier
 from spinney._common.checks import check_int, is_bool
 from spinney._common.digits import Default, Format, exactly, fix_decimals, resolve
 from spinney._common.messages import reject_parameter
+from spinney._common.types import LabelledNodes
 from spinney._spinney import Tree
 from spinney.tree._base import BaseDecisionTree
 from spinney.tree._labels import NodeLabels, Options
@@ -190,7 +191,7 @@ def export_graphviz(
     max_depth: int | None = None,
     feature_names: Any = None,
     class_names: Any = None,
-    label: str = "all",
+    label: LabelledNodes = "all",
     filled: bool = False,
     leaves_parallel: bool = False,
     impurity: bool = True,
