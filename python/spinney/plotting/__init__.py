@@ -2,11 +2,13 @@
 
 from spinney.plotting._importance import plot_importance
 from spinney.plotting._intervals import plot_prediction_intervals, plot_quantile_fan
+from spinney.plotting._partial_dependence import plot_partial_dependence
 from spinney.plotting._survival import plot_survival_function
 from spinney.tree import plot_tree
 
 __all__ = [
     "plot_importance",
+    "plot_partial_dependence",
     "plot_prediction_intervals",
     "plot_quantile_fan",
     "plot_survival_function",
