@@ -143,11 +143,16 @@ fn view_wide<'py>(
     let narrow = array(tree.tree()?.nodes());
     let shown = shown(&tree.shown);
     if let Some(wide) = shown.get() {
-        return view_slice(this, wide);
+        return as_long_long(&view_slice(this, wide)?);
     }
     let mut wide: Vec<i64> = memory::zeros("an array of nodes", narrow.len())?;
     wide.iter_mut().zip(narrow).for_each(|(wide, &narrow)| *wide = i64::from(narrow));
-    view_slice(this, shown.get_or_init(|| wide))
+    as_long_long(&view_slice(this, shown.get_or_init(|| wide))?)
+}
+
+/// The same array with the type code of C's `long long`, which scikit-learn's trees have: some packages ask for it.
+fn as_long_long<'py>(array: &Array1<'py, i64>) -> PyResult<Array1<'py, i64>> {
+    Ok(array.call_method1("view", ("q",))?.cast_into::<PyArray1<i64>>()?)
 }
 
 /// A read-only numpy view of an array that `this` owns.
@@ -300,7 +305,7 @@ impl PyTree {
     /// Training rows of each node with a weight above 0. Shape (node_count,), int64.
     #[getter]
     fn n_node_samples<'py>(this: &Bound<'py, Self>) -> PyResult<Array1<'py, i64>> {
-        view(this, |nodes| &nodes.n_node_samples)
+        as_long_long(&view(this, |nodes| &nodes.n_node_samples)?)
     }
 
     /// Weight of the training rows of each node. Shape (node_count,), float64.

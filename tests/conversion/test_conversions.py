@@ -498,3 +498,12 @@ def test_plots_of_shap_take_explanations():
     two = spinney.DecisionTreeClassifier().fit(X, np.column_stack([y, y]))
     with pytest.raises(ValueError, match="2 outputs of classes"):
         two.to_shap(X)
+
+
+@pytest.mark.parametrize("name", ["children_left", "children_right", "feature", "n_node_samples"])
+def test_integers_of_trees_have_the_type_code_of_scikit_learns(name):
+    X, y = load_iris(return_X_y=True)
+    ours = spinney.DecisionTreeClassifier(random_state=0).fit(X, y).tree_
+    theirs = sklearn.tree.DecisionTreeClassifier(random_state=0).fit(X, y).tree_
+    assert getattr(ours, name).dtype.char == getattr(theirs, name).dtype.char
+    assert not getattr(ours, name).flags.writeable
