@@ -30,18 +30,17 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _describe(model: StoredModel) -> Iterator[str]:
-    header, forest = model.header, model.read_forest()
-    n_nodes = int(forest.node_counts.sum())
-    n_tree_bytes = sum(model.sections[name].shape[0] for name in TREE_SECTIONS)
+    header, forest, attributes = model.header, model.read_forest(), model.decode("attributes")
     yield f"{header['class']}, saved by spinney {header.get('version')}"
     yield f"  file      {model.n_bytes:,} bytes, format {header['format']}, checksums agree"
-    yield (
-        f"  trees     {len(forest):,} with {n_nodes:,} nodes, {n_tree_bytes / n_nodes:.1f} bytes a "
-        "node"
-    )
-    attributes = model.decode("attributes")
-    yield f"  features  {forest.n_features:,}{_list_some(attributes.get('feature_names_in_'))}"
-    yield from _describe_outputs(attributes, forest.n_outputs)
+    if forest is not None:
+        n_nodes = int(forest.node_counts.sum())
+        n_bytes = sum(model.sections[name].shape[0] for name in TREE_SECTIONS) / n_nodes
+        yield f"  trees     {len(forest):,} with {n_nodes:,} nodes, {n_bytes:.1f} bytes a node"
+    n_features = attributes.get("n_features_in_", 0)
+    yield f"  features  {n_features:,}{_list_some(attributes.get('feature_names_in_'))}"
+    if "classes_" in attributes or "n_outputs_" in attributes:
+        yield from _describe_outputs(attributes)
     yield from _describe_categories(attributes)
     yield "parameters"
     for name, value in sorted(model.decode("parameters").items()):
@@ -51,10 +50,10 @@ def _describe(model: StoredModel) -> Iterator[str]:
         yield f"  {name:<12}{data.shape[0]:>14,} bytes"
 
 
-def _describe_outputs(attributes: dict[str, Any], n_outputs: int) -> Iterator[str]:
+def _describe_outputs(attributes: dict[str, Any]) -> Iterator[str]:
     classes = attributes.get("classes_")
     if classes is None:
-        yield f"  outputs   {n_outputs:,} of numbers"
+        yield f"  outputs   {attributes['n_outputs_']:,} of numbers"
         return
     for labels in classes if isinstance(classes, list) else [classes]:
         yield f"  classes   {len(labels):,}{_list_some(labels)}"

@@ -2,7 +2,8 @@
 
 The files are of the format that was current when they were written, and stay as they are, so that
 every later version is tested to read them. A new format gets new files: run this script with the
-directory of the new files as its argument. The files of format 1 lie in `models` itself.
+directory of the new files as its argument. The files of format 1 lie in `models` itself, and those
+of classes that are younger in `models/version-0.3`.
 """
 
 import json
@@ -11,8 +12,11 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
+from sklearn.base import is_classifier
 
 import spinney
+from spinney import survival
 
 CLASSIFIERS = (
     spinney.DecisionTreeClassifier,
@@ -25,6 +29,19 @@ REGRESSORS = (
     spinney.ExtraTreeRegressor,
     spinney.RandomForestRegressor,
     spinney.ExtraTreesRegressor,
+)
+
+
+# Of version 0.3, whose files have more than trees, labels and draws.
+NEWER = (
+    spinney.BalancedRandomForestClassifier,
+    spinney.IsolationForest,
+    spinney.RandomForestQuantileRegressor,
+    spinney.ExtraTreesQuantileRegressor,
+    spinney.RandomTreesEmbedding,
+    survival.RandomSurvivalForest,
+    survival.ExtraSurvivalTrees,
+    survival.SurvivalTree,
 )
 
 
@@ -49,17 +66,30 @@ def frame():
 def fit(estimator_class, X, y):
     """Return a fitted estimator of one of the classes."""
     parameters = {"random_state": 7, "categorical_features": ["colour"]}
-    if "Trees" in estimator_class.__name__ or "Forest" in estimator_class.__name__:
-        parameters |= {"n_estimators": 4, "bootstrap": True, "oob_score": False}
-    if estimator_class in CLASSIFIERS:
+    known = estimator_class().get_params()
+    if "n_estimators" in known:
+        more = {"n_estimators": 4, "bootstrap": True, "oob_score": False}
+        parameters |= {name: value for name, value in more.items() if name in known}
+    if "Surviv" in estimator_class.__name__:
+        y = (np.arange(len(y)) % 3 > 0, np.abs(y))
+    elif is_classifier(estimator_class()):
         y = np.array(["low", "middle", "high"], dtype=object)[np.digitize(y, [-1.0, 2.5])]
     return estimator_class(**parameters).fit(X, y)
 
 
 def predict(estimator, X):
     """Return what an estimator predicts, exactly."""
-    values = getattr(estimator, "predict_proba", estimator.predict)(X)
-    return [value.hex() for value in values.ravel().tolist()]
+    names = ("predict_proba", "score_samples", "predict_survival_function", "predict", "transform")
+    name = next(name for name in names if hasattr(estimator, name))
+    if name == "predict_survival_function":
+        times = [0.5, 1.0, 2.0, 3.0]
+        values = estimator.predict_survival_function(X, return_array=True, times=times)
+    elif hasattr(estimator, "quantile_ranks"):
+        values = estimator.predict(X, [0.1, 0.5, 0.9])
+    else:
+        values = getattr(estimator, name)(X)
+    values = values.toarray() if sparse.issparse(values) else values
+    return [float(value).hex() for value in values.ravel().tolist()]
 
 
 def make_many_categories():
@@ -89,7 +119,7 @@ def write(estimator, X, path):
 def main(directory):
     """Write all files into a directory."""
     X, y = make_data()
-    for estimator_class in CLASSIFIERS + REGRESSORS:
+    for estimator_class in CLASSIFIERS + REGRESSORS + NEWER:
         estimator = fit(estimator_class, X, y)
         write(estimator, X, directory / f"{estimator_class.__name__}.spinney")
     write(

@@ -28,6 +28,7 @@ import spinney
 from conftest import REPOSITORY
 from made_models import (
     CLASSIFIERS,
+    NEWER,
     REGRESSORS,
     fit,
     make_data,
@@ -36,6 +37,7 @@ from made_models import (
 )
 from sealed import reseal_table, seal, sections_of
 from spinney.__main__ import main
+from spinney.feature_selection import Boruta
 
 EVERY_CLASS = CLASSIFIERS + REGRESSORS
 
@@ -102,6 +104,16 @@ def test_files_of_every_format(estimator_class, number):
         # The parameters are younger than the files, whose estimators were such.
         assert loaded.get_params().get("category_order", "node") == "node"
     assert loaded.handle_unknown == "ignore"
+
+
+@pytest.mark.parametrize("estimator_class", NEWER)
+def test_files_of_version_0_3(estimator_class):
+    """Forests whose leaves have rows, survival models, balanced and isolation forests."""
+    X, _ = make_data()
+    path = MODELS / "version-0.3" / f"{estimator_class.__name__}.spinney"
+    loaded = spinney.load(path)
+    assert type(loaded) is estimator_class
+    assert predict(loaded, X) == json.loads(path.with_suffix(".json").read_text())
 
 
 @pytest.mark.parametrize("number", FORMATS)
@@ -415,7 +427,9 @@ def test_what_cannot_be_saved_is_named(tmp_path):
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(FileNotFoundError):
         spinney.DecisionTreeClassifier().fit(X, y).save(tmp_path / "nowhere" / "tree")
-    assert not hasattr(spinney.LazyForestClassifier, "save")
+    boruta = Boruta(spinney.RandomForestClassifier(oob_score=lambda _y, _p: 0.0), max_iter=1)
+    with pytest.raises(TypeError, match=r"^estimator\['oob_score'\] cannot be saved.*function"):
+        boruta.fit(X, y).save(tmp_path / "boruta")
 
 
 def test_an_older_file_stays_if_writing_fails(tmp_path, monkeypatch):
@@ -619,12 +633,8 @@ HEADER_FORGERIES = [
 @pytest.mark.parametrize(("old", "new"), HEADER_FORGERIES)
 def test_forged_headers_are_refused(old, new, files, tmp_path):
     """The header is read as if an enemy had written it."""
-    data = files[0]
-    named = {name: data[start : start + n] for name, _, start, n in sections_of(data)}
-    assert old in named["header"]
-    named["header"] = named["header"].replace(old, new, 1)
     path = tmp_path / "model"
-    path.write_bytes(frame_sections(named))
+    path.write_bytes(replace_in_header(files[0], {old: new}))
     with pytest.raises(ValueError, match="section 'header' is damaged"):
         spinney.load(path)
 
@@ -667,9 +677,10 @@ def test_newer_formats_are_refused(files, tmp_path):
     with pytest.raises(ValueError, match=sentence):
         spinney.load(tmp_path / "model")
     of_trees = "has format 3; this version of spinney reads formats up to 2. Load it with a newer"
+    told = rf"{of_trees} version, such as {spinney.__version__}, which wrote it\."
     for old, new, expected in (
-        (b'"format": 1,\n "scikit', b'"format": 2,\n "scikit', sentence),
-        (b'"format": 2,\n  "number"', b'"format": 3,\n  "number"', of_trees),
+        (b'"format": 1,\n "scikit', b'"format": 3,\n "scikit', told),
+        (b'"format": 2,\n  "number"', b'"format": 3,\n  "number"', told),
     ):
         assert files[0].count(old) == 1
         (tmp_path / "model").write_bytes(seal(files[0].replace(old, new)))
@@ -686,6 +697,34 @@ def test_newer_formats_are_refused(files, tmp_path):
     function, (number, fields) = task.__reduce__()
     with pytest.raises(ValueError, match=sentence):
         function(number + 1, fields)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "found"),
+    [
+        (b'"class": "RandomForestClassifier"', b'"class": "Boosting"', "the class 'Boosting'"),
+        (b'"criterion": "gini"', b'"kriterion": "gini"', "other parameters of RandomForestClass"),
+        (b'"type": "Draws"', b'"type": "Bags"', "the class 'Bags'"),
+    ],
+)
+def test_files_of_newer_versions_say_so(old, new, found, files, tmp_path):
+    """A class, a parameter or a type that this version does not know is no damage."""
+    header = b'"version": "' + spinney.__version__.encode() + b'"'
+    assert header in files[0]
+    assert old in files[0]
+    newer = {old: new, header: b'"version": "99.1"'}
+    (tmp_path / "model").write_bytes(replace_in_header(files[0], newer))
+    with pytest.raises(ValueError, match=f"{found}.*Load it with version 99.1, which wrote it"):
+        spinney.load(tmp_path / "model")
+
+
+def replace_in_header(data, changes):
+    """Return a file whose header has other bytes, once each."""
+    named = {name: data[start : start + n] for name, _, start, n in sections_of(data)}
+    for old, new in changes.items():
+        assert old in named["header"], old
+        named["header"] = named["header"].replace(old, new, 1)
+    return frame_sections(named)
 
 
 def test_other_files_are_refused(tmp_path):

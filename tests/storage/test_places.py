@@ -2,6 +2,7 @@
 
 import io
 import pickle
+import warnings
 import zipfile
 
 import joblib
@@ -11,6 +12,7 @@ import sklearn
 from sklearn.datasets import load_iris
 
 import spinney
+from spinney.conformal import ConformalizedQuantileRegressor
 
 X, Y = load_iris(return_X_y=True)
 
@@ -89,3 +91,17 @@ def test_requests_of_metadata_come_back(estimator_class, tmp_path):
     for method in ("fit", "score"):
         assert getattr(found, method).requests == getattr(expected, method).requests
     assert found.fit.requests["sample_weight"] == "weight"
+
+
+def test_requests_of_predictions_come_back(tmp_path):
+    """Every method of which metadata can be requested, also of an estimator within another."""
+    with sklearn.config_context(enable_metadata_routing=True):
+        forest = spinney.RandomForestQuantileRegressor(3).set_predict_request(quantiles=True)
+        model = ConformalizedQuantileRegressor(forest, confidence_level=0.5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X, Y).save(tmp_path / "model")
+    loaded = spinney.load(tmp_path / "model")
+    with sklearn.config_context(enable_metadata_routing=True):
+        for own in (loaded.estimator, loaded.estimator_):
+            assert own.get_metadata_routing().predict.requests["quantiles"] is True

@@ -1,4 +1,4 @@
-"""Estimators that have trees, and what is done with the trees: files and conversions."""
+"""What can be done with fitted estimators: files, and conversions of those that have trees."""
 
 from __future__ import annotations
 
@@ -23,17 +23,12 @@ from spinney.storage._models import write_model
 
 # The attribute with the metadata that `set_fit_request` and its likes have requested.
 _REQUEST = "_metadata_request"
-_METHODS = ("fit", "score")
 
 
-class StoredTrees(ABC):
-    """Mixin of the estimators that have trees."""
+class Stored(ABC):
+    """Mixin of the estimators that files hold: all that can be fitted."""
 
     n_features_in_: int
-    n_outputs_: int
-    is_categorical_: NDArray[np.bool_] | None
-    categories_: Categories | None
-    n_jobs: int | None
 
     def save(self, path: Sink) -> None:
         """Write the fitted estimator to a file that :func:`spinney.load` reads.
@@ -65,14 +60,69 @@ class StoredTrees(ABC):
                 f"Files hold the estimators of spinney. Got {estimator.__qualname__} of the module "
                 f"{estimator.__module__} instead; use pickle for it."
             )
-        write_model(
-            path,
-            {"class": estimator.__name__},
-            self.get_params(deep=False),  # type: ignore[attr-defined]
-            self._list_stored_attributes(),
-            self._get_forest(),
-            count_threads(self.n_jobs),
-        )
+        parameters, attributes, forest = self._list_parts()
+        n_threads = count_threads(getattr(self, "n_jobs", None))
+        write_model(path, {"class": estimator.__name__}, parameters, attributes, forest, n_threads)
+
+    def _list_parts(self) -> list[Any]:
+        """Return parameters, attributes, and the trees or None.
+
+        An estimator that is not fitted, as the parameter of another one, has the first two alone.
+        """
+        parameters = self.get_params(deep=False)  # type: ignore[attr-defined]
+        if not hasattr(self, "n_features_in_"):
+            return [parameters, self._list_requests()]
+        attributes = dict(sorted(self._list_stored_attributes().items()))
+        return [parameters, attributes, self._get_forest()]
+
+    def _get_forest(self) -> Forest | None:
+        """Return the trees as a forest, if the estimator has trees."""
+        return None
+
+    def _list_stored_attributes(self) -> dict[str, Any]:
+        """Return the attributes that are neither parameters nor trees.
+
+        What pickles leave out, because it can be made again, files leave out too.
+        """
+        others = {"tree_", "forest_", _REQUEST}
+        others.update(self.get_params(deep=False))  # type: ignore[attr-defined]
+        state: Any = self.__getstate__()
+        attributes = {name: value for name, value in state.items() if name not in others}
+        return attributes | self._list_requests()
+
+    def _list_requests(self) -> dict[str, Any]:
+        """Return what `set_fit_request` and its likes have requested, as an attribute."""
+        if _REQUEST not in vars(self):
+            return {}
+        request = vars(self.get_metadata_routing())  # type: ignore[attr-defined]
+        requests = {method: getattr(own, "requests", None) for method, own in request.items()}
+        return {_REQUEST: {method: dict(names) for method, names in requests.items() if names}}
+
+    def _restore(self, attributes: dict[str, Any], forest: Any) -> str | None:
+        """Set attributes from a file; return in what they contradict the trees, if they do."""
+        self._restore_requests(attributes)
+        vars(self).update(attributes)
+        return self._find_fault(forest)
+
+    def _restore_requests(self, attributes: dict[str, Any]) -> None:
+        """Take from attributes what `_list_requests` has added to them."""
+        with config_context(enable_metadata_routing=True):
+            for method, requested in attributes.pop(_REQUEST, {}).items():
+                if requested:
+                    getattr(self, f"set_{method}_request")(**requested)
+
+    @abstractmethod
+    def _find_fault(self, forest: Any) -> str | None:
+        """Return in what attributes, which may be forged, contradict each other or the trees."""
+
+
+class StoredTrees(Stored):
+    """Mixin of the estimators that have trees."""
+
+    n_outputs_: int
+    is_categorical_: NDArray[np.bool_] | None
+    categories_: Categories | None
+    n_jobs: int | None
 
     def to_sklearn(self) -> Any:
         """Return a fitted estimator of scikit-learn with the same trees.
@@ -163,55 +213,50 @@ class StoredTrees(ABC):
     def _get_forest(self) -> Forest:
         """Return the trees as a forest."""
 
-    def _list_stored_attributes(self) -> dict[str, Any]:
-        """Return the attributes that are neither parameters nor trees."""
-        others = {"tree_", "forest_", "_estimators", "_variances", _REQUEST}
-        others.update(self.get_params(deep=False))  # type: ignore[attr-defined]
-        attributes = {name: value for name, value in vars(self).items() if name not in others}
-        if _REQUEST in vars(self):
-            # What `set_fit_request` and its likes have requested.
-            request = self.get_metadata_routing()  # type: ignore[attr-defined]
-            attributes[_REQUEST] = {
-                method: dict(getattr(request, method).requests) for method in _METHODS
-            }
-        return attributes
-
-    def _restore(self, attributes: dict[str, Any], forest: Forest) -> str | None:
-        """Set attributes from a file; return in what they contradict the trees, if they do."""
-        requests = attributes.pop(_REQUEST, {})
-        vars(self).update(attributes)
-        with config_context(enable_metadata_routing=True):
-            for method, requested in requests.items():
-                if requested:
-                    getattr(self, f"set_{method}_request")(**requested)
-        return self._find_fault(forest)
-
     def _find_fault(self, forest: Forest) -> str | None:
-        n_classes, n_features = forest.n_classes, forest.n_features
-        if type(self.n_features_in_) is not int or self.n_features_in_ != n_features:
-            return f"n_features_in_ is {self.n_features_in_} for trees of {n_features} features"
-        if type(self.n_outputs_) is not int or self.n_outputs_ != len(n_classes):
-            return f"n_outputs_ is {self.n_outputs_} for trees of {len(n_classes)} outputs"
-        if isinstance(self, ClassTarget):
-            labels = self.classes_ if len(n_classes) > 1 else [self.classes_]
-            if [of_output.shape for of_output in labels] != [(n,) for n in n_classes]:
-                return f"classes_ has other classes than the trees, which have {n_classes}"
-            if np.atleast_1d(self.n_classes_).tolist() != n_classes:
-                return f"n_classes_ is {self.n_classes_} for trees of {n_classes} classes"
-        elif any(n != 1 for n in n_classes):
-            return f"trees of {n_classes} classes in a regressor"
-        names = getattr(self, "feature_names_in_", None)
-        if names is not None and (names.shape != (n_features,) or names.dtype != object):
-            return "feature_names_in_ is no array of a name for each feature"
-        counts = count_categories(self.categories_) or []
-        # A column without any value has no categories, and trees without categories have no counts.
-        if (counts if any(counts) else []) != forest.n_categories:
-            return "categories_ has other numbers of categories than the trees"
-        mask = None if self.is_categorical_ is None else self.is_categorical_.tolist()
-        known = self.categories_
-        if mask != (None if known is None else [of is not None for of in known]):
-            return "is_categorical_ contradicts categories_"
-        return None
+        shape = (forest.n_features, forest.n_classes, forest.n_categories)
+        return find_fault_of_target(self, *shape)
+
+
+def find_fault_of_target(
+    estimator: Any, n_features: int, n_classes: list[int], n_categories: list[int]
+) -> str | None:
+    """Return in what an estimator contradicts its trees; None if in nothing.
+
+    Parameters
+    ----------
+    estimator : estimator instance
+        Its attributes may come from a file.
+    n_features : int
+    n_classes : list of int
+        For each output the number of classes; 1 for numbers.
+    n_categories : list of int
+        For each feature the number of its categories, 0 for a numeric one. Empty if all are.
+    """
+    if type(estimator.n_features_in_) is not int or estimator.n_features_in_ != n_features:
+        return f"n_features_in_ is {estimator.n_features_in_} for trees of {n_features} features"
+    if type(estimator.n_outputs_) is not int or estimator.n_outputs_ != len(n_classes):
+        return f"n_outputs_ is {estimator.n_outputs_} for trees of {len(n_classes)} outputs"
+    if isinstance(estimator, ClassTarget):
+        labels = estimator.classes_ if len(n_classes) > 1 else [estimator.classes_]
+        if [of_output.shape for of_output in labels] != [(n,) for n in n_classes]:
+            return f"classes_ has other classes than the trees, which have {n_classes}"
+        if np.atleast_1d(estimator.n_classes_).tolist() != n_classes:
+            return f"n_classes_ is {estimator.n_classes_} for trees of {n_classes} classes"
+    elif any(n != 1 for n in n_classes):
+        return f"trees of {n_classes} classes in a regressor"
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is not None and (names.shape != (n_features,) or names.dtype != object):
+        return "feature_names_in_ is no array of a name for each feature"
+    counts = count_categories(estimator.categories_) or []
+    # A column without any value has no categories, and trees without categories have no counts.
+    if (counts if any(counts) else []) != n_categories:
+        return "categories_ has other numbers of categories than the trees"
+    mask = None if estimator.is_categorical_ is None else estimator.is_categorical_.tolist()
+    known = estimator.categories_
+    if mask != (None if known is None else [of is not None for of in known]):
+        return "is_categorical_ contradicts categories_"
+    return None
 
 
 def find_fault_of_growth(

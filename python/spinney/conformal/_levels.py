@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import Tags
 
+from spinney._base.saving import Stored, StoredTrees
 from spinney._common.checks import is_bool
 from spinney._common.documentation import DocumentedEstimator
 from spinney._common.messages import reject_parameter
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class Conformal(DocumentedEstimator):
+class Conformal(Stored, DocumentedEstimator):
     """Base class of the models whose intervals or sets cover as often as they say."""
 
     estimator: Any
@@ -29,6 +30,7 @@ class Conformal(DocumentedEstimator):
     # What messages call the predictions that cover: intervals or sets.
     _predicts: ClassVar[str]
 
+    estimator_: Any
     n_features_in_: int
 
     @abstractmethod
@@ -87,6 +89,15 @@ class Conformal(DocumentedEstimator):
                     f"{math.ceil(n_sides / (1 - level) - 1 - 1e-9)} samples out of bag or of "
                     f"folds; with {n_scores} the level is at most {most:.4g}."
                 )
+
+    def _find_fault(self, forest: Any) -> str | None:  # noqa: ARG002 - there are no own trees
+        forests = [self.estimator_, *getattr(self, "estimators_", [])]
+        for own in forests:
+            if not isinstance(own, StoredTrees) or own.n_outputs_ != 1:
+                return "an estimator that is no forest of one output"
+            if own.n_features_in_ != self.n_features_in_:
+                return f"n_features_in_ is {self.n_features_in_} for forests of other features"
+        return None
 
 
 def find_rank(level: float, n: int) -> int:

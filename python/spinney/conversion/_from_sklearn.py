@@ -68,9 +68,10 @@ def from_sklearn(model: Any) -> Any:
     >>> (spinney.from_sklearn(model).predict_proba(X) == model.predict_proba(X)).all()
     np.True_
     """
-    ours = dict(list_classes())
+    places = (sklearn.tree, sklearn.ensemble)
+    ours = {name: own for name, own in list_classes() if any(hasattr(m, name) for m in places)}
     kind, name = type(model), type(model).__name__
-    is_tree, is_forest = (kind is getattr(m, name, None) for m in (sklearn.tree, sklearn.ensemble))
+    is_tree, is_forest = (kind is getattr(m, name, None) for m in places)
     if name not in ours or not (is_tree or is_forest):
         raise TypeError(
             f"model must be an estimator of one of scikit-learn's classes {', '.join(ours)}. "

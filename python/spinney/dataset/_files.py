@@ -17,17 +17,17 @@ from spinney._common.formats import check_format, damaged
 from spinney._data.categories import Categories, count_categories
 from spinney._spinney import Columns, frame_model, read_columns, split_model
 from spinney.storage._header import (
-    HEADER_FORMAT,
+    FIRST_FORMAT,
     Section,
     decode_part,
     read_header,
     write_header,
 )
 from spinney.storage._models import DATASET_CLASS, replace_file
-from spinney.storage._values import Decoder
+from spinney.storage._objects import COLUMNS_FORMAT
+from spinney.storage._values import Decoder, Encoder
 
 _ALIGNMENT = 64
-_COLUMNS_FORMAT = 1
 
 # Of the head of a file, which has checksums of everything else.
 _HEAD = 64
@@ -66,8 +66,9 @@ def list_sections(stored: StoredDataset, columns: list[Section]) -> list[Section
     """Return all sections of a file, given the sections of the columns."""
     names = None if stored.feature_names is None else list(stored.feature_names)
     header = write_header(
-        {"class": DATASET_CLASS, "columns": {"format": _COLUMNS_FORMAT}},
+        {"class": DATASET_CLASS, "columns": {"format": COLUMNS_FORMAT}},
         {"attributes": {**stored._asdict(), "feature_names": names}},
+        Encoder(),
     )
     return header + columns
 
@@ -113,11 +114,11 @@ def parse_dataset(data: NDArray[np.uint8], n_threads: int) -> tuple[Columns, Sto
         )
     columns = header.get("columns")
     format_number = columns.get("format") if isinstance(columns, dict) else None
-    check_format("data set", header.get("format"), HEADER_FORMAT, "Open")
-    check_format("data set", format_number, _COLUMNS_FORMAT, "Open")
+    check_format("data set", header.get("format"), FIRST_FORMAT, "Open")
+    check_format("data set", format_number, COLUMNS_FORMAT, "Open")
     arrays = [sections.pop(name) for name in list(sections) if name.startswith("array/")]
     is_categorical, categories, names = _read_attributes(header, arrays)
-    encoded = read_columns(_COLUMNS_FORMAT, list(sections.items()), n_threads)
+    encoded = read_columns(COLUMNS_FORMAT, list(sections.items()), n_threads)
     _check(encoded, is_categorical, categories, names)
     feature_names = None if names is None else np.array(names, dtype=object)
     return encoded, StoredDataset(is_categorical, categories, feature_names)

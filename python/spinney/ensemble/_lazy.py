@@ -40,8 +40,8 @@ class LazyForestClassifier(BaggedClassifier, BaseLazyForest):
     query rows are predicted together nor on the number of threads. A lazy forest pays for few query
     rows, and its memory does not grow with the number of trees.
 
-    Out-of-bag estimates and `warm_start` are missing, because no tree is kept. A pickle contains
-    the training data.
+    Out-of-bag estimates and `warm_start` are missing, because no tree is kept. Pickles and files
+    have the training data.
 
     Parameters
     ----------
@@ -239,8 +239,8 @@ class LazyForestRegressor(BaggedRegressor, BaseLazyForest):
     query rows are predicted together nor on the number of threads. A lazy forest pays for few query
     rows, and its memory does not grow with the number of trees.
 
-    Out-of-bag estimates and `warm_start` are missing, because no tree is kept. A pickle contains
-    the training data.
+    Out-of-bag estimates and `warm_start` are missing, because no tree is kept. Pickles and files
+    have the training data.
 
     Parameters
     ----------

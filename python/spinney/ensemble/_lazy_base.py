@@ -10,10 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from spinney._base.saving import Stored, find_fault_of_target
 from spinney._common.checks import check_int
 from spinney._common.progress import show_progress
 from spinney._explain.neighbours import list_nearest
-from spinney._spinney import LazyForest
+from spinney._fit.draws import Draws
+from spinney._fit.task import Task
+from spinney._spinney import Columns, LazyForest
 from spinney.ensemble._bagged import BaseBaggedTrees
 
 if TYPE_CHECKING:
@@ -87,7 +90,7 @@ def _are_equal(one: Any, other: Any) -> bool:
     return type(one) is type(other) and bool(np.array_equal(one, other))
 
 
-class BaseLazyForest(BaseBaggedTrees):
+class BaseLazyForest(Stored, BaseBaggedTrees):
     """Base class of the lazy forests."""
 
     splitter: Any
@@ -220,3 +223,35 @@ class BaseLazyForest(BaseBaggedTrees):
     def __len__(self) -> int:
         """Return the number of trees."""
         return len(self._take_trees())
+
+    # --- Files ----------------------------------------------------------------------------------
+
+    def _list_stored_attributes(self) -> dict[str, Any]:
+        _, (X, task) = self.forest_.__reduce__()
+        columns = Columns(X, task.n_categories)
+        return {**super()._list_stored_attributes(), "columns": columns, "task": task}
+
+    def _restore(self, attributes: dict[str, Any], forest: Any) -> str | None:  # noqa: ARG002
+        columns, task = attributes.pop("columns"), attributes.pop("task")
+        is_sound = (
+            isinstance(columns, Columns)
+            and isinstance(task, Task)
+            and task.y is not None
+            and task.survival == (self._task == "survival")
+            and (task.n_categories or []) == columns.n_categories
+            and isinstance(task.draws, Draws)
+            and task.draws.is_sound()
+            and task.draws.n_samples == columns.shape[0]
+        )
+        if not is_sound:
+            return "the training data of a lazy forest"
+        self.forest_ = LazyForest(columns, task)
+        return super()._restore(attributes, task)
+
+    def _find_fault(self, forest: Task) -> str | None:
+        assert forest.y is not None
+        n_outputs = 1 if forest.survival else forest.y.shape[1]
+        n_classes = forest.n_classes or [1] * n_outputs
+        return find_fault_of_target(
+            self, self.forest_.n_features, n_classes, forest.n_categories or []
+        )

@@ -16,6 +16,7 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
 from spinney._base.features import FeatureReader
+from spinney._base.saving import Stored
 from spinney._common.checks import (
     check_int,
     check_monotonic_cst,
@@ -49,7 +50,7 @@ _USES, _DEPTH = 100, 10
 _ACCEPTED, _TENTATIVE, _REJECTED = 1, 0, -1
 
 
-class Boruta(SelectorMixin, FeatureReader):
+class Boruta(SelectorMixin, Stored, FeatureReader):
     """Selects all features that matter: those that are more important than shadows (Boruta).
 
     A forest is grown on the features and on as many shadows, which have the values of the features
@@ -391,6 +392,11 @@ class Boruta(SelectorMixin, FeatureReader):
         if others.size:
             ranks = rankdata(-history[:, others], axis=1, nan_policy="omit")
             self.ranking_[others] = 2 + rankdata(np.nanmedian(ranks, axis=0), method="dense")
+
+    def _find_fault(self, forest: Any) -> str | None:  # noqa: ARG002 - there are no trees
+        found = self.support_
+        is_sound = found.dtype == np.bool_ and found.shape == (self.n_features_in_,)
+        return None if is_sound else f"support_ is no mask of {self.n_features_in_} features"
 
     # --- Selection ------------------------------------------------------------------------------
 

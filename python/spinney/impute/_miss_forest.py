@@ -13,6 +13,7 @@ from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
 from spinney._base.features import FeatureReader
+from spinney._base.saving import Stored
 from spinney._common.checks import check_int, check_verbose, is_bool
 from spinney._common.progress import show_progress
 from spinney._common.sklearn_base import OneToOneFeatureMixin, TransformerMixin
@@ -58,7 +59,7 @@ class _Filled(NamedTuple):
     errors: NDArray[np.float64]
 
 
-class MissForestImputer(OneToOneFeatureMixin, TransformerMixin, FeatureReader):
+class MissForestImputer(OneToOneFeatureMixin, TransformerMixin, Stored, FeatureReader):
     """Fills missing values of numbers and categories by forests (missForest).
 
     Each column that has missing values is predicted from all others by a forest, which is grown on
@@ -454,6 +455,22 @@ class MissForestImputer(OneToOneFeatureMixin, TransformerMixin, FeatureReader):
             return to_pandas(filled)
         return let_numpy_read_floats(filled)
 
+    def _find_fault(self, forest: Any) -> str | None:  # noqa: ARG002 - there are no own trees
+        n_features = self.n_features_in_
+        for feature, own in self.forests_.items():
+            if type(feature) is not int or not 0 <= feature < n_features:
+                return f"a forest for the column {feature!r} of {n_features}"
+            is_categorical = int(self._mark_categorical()[feature])
+            kinds = [kinds[is_categorical] for kinds in _FORESTS.values()]
+            n_others = n_features - len(self._list_hidden(feature))
+            if type(own) not in kinds or own.n_features_in_ != n_others:
+                return f"the forest for the column {feature}"
+        mask = None if self.is_categorical_ is None else self.is_categorical_.tolist()
+        known = self.categories_
+        if mask != (None if known is None else [of is not None for of in known]):
+            return "is_categorical_ contradicts categories_"
+        return None if type(self.n_iter_) is int else "n_iter_ is no int"
+
     def _name(self, features: NDArray[np.intp]) -> str:
         """Return names or numbers of columns for a message."""
         names = getattr(self, "feature_names_in_", None)
@@ -497,7 +514,12 @@ def _fit(forest: Any, X: NDArray[np.float64], y: NDArray[Any]) -> float:
         # Codes may be as many as samples.
         warnings.filterwarnings("ignore", "The number of unique classes is greater than 50%")
         forest.fit(X, y)
-    return float(forest.oob_score_)
+    error = float(forest.oob_score_)
+    # Files hold no functions: the forest becomes one without the estimate.
+    forest.oob_score = False
+    for name in ("oob_score_", "oob_prediction_", "oob_decision_function_"):
+        vars(forest).pop(name, None)
+    return error
 
 
 def _has_grown(old: tuple[float, float], new: tuple[float, float]) -> bool:

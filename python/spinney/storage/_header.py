@@ -8,21 +8,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spinney._common.formats import damaged
+from spinney._common.formats import NewerFileError, damaged
 from spinney._spinney import __version__
 from spinney.storage._values import Decoder, Encoder
 
 Section = tuple[str, NDArray[np.uint8]]
 """The name and the bytes of a section."""
 
-HEADER_FORMAT = 1
-"""The compiled part knows the format of the container; files have more of their own."""
+FIRST_FORMAT = 1
+"""The format of headers whose values are plain: those of single trees, forests and data sets."""
+HEADER_FORMAT = 2
+"""The newest format, whose values may be estimators, trees and columns (`_objects`)."""
 
 
 def write_header(
     description: dict[str, Any],
     parts: dict[str, dict[str, Any]],
-    records: tuple[Any, ...] = (),
+    encoder: Encoder,
+    least_format: int = FIRST_FORMAT,
 ) -> list[Section]:
     """Return the sections of a header.
 
@@ -32,24 +35,26 @@ def write_header(
         What the header says as it is, after the versions.
     parts : dict of dict
         Values by name, which are encoded.
-    records : tuple of type
-        Classes of named tuples that may occur.
+    encoder : Encoder
+        Encodes the values, and has encoded none before.
+    least_format : int
+        The format unless a value needs a newer one.
 
     Raises
     ------
     TypeError
         If files cannot hold a value. The message names it.
     """
-    encoder = Encoder(records)
+    coded = {
+        part: {name: encoder.encode(value, name) for name, value in values.items()}
+        for part, values in parts.items()
+    }
     header = {
         "library": "spinney",
         "version": __version__,
-        "format": HEADER_FORMAT,
+        "format": HEADER_FORMAT if encoder.has_objects else least_format,
         **description,
-        **{
-            part: {name: encoder.encode(value, name) for name, value in values.items()}
-            for part, values in parts.items()
-        },
+        **coded,
     }
     text = json.dumps(header, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     pieces = [("header", text.encode("utf-8", "surrogatepass"))]
@@ -64,6 +69,8 @@ def decode_part(coded: dict[str, Any], decoder: Decoder) -> dict[str, Any]:
         values = {}
         for name, value in coded.items():
             values[name] = decoder.decode(value)
+    except NewerFileError:
+        raise
     except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
         raise damaged(f"{name}: {error}") from None
     except RecursionError:

@@ -4,18 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from spinney._common.formats import damaged
 from spinney._common.threads import count_threads
 from spinney._common.types import Source
-from spinney.storage._classes import list_classes
 from spinney.storage._models import StoredModel
-
-# What estimators did before they had a parameter: its value where a file does not have it.
-_BEFORE: dict[str, Any] = {
-    "category_order": "node",
-    "handle_unknown": "ignore",
-    "class_sampling": None,
-}
+from spinney.storage._objects import find_known_class, make_estimator
 
 
 def load(path: Source, *, n_jobs: int | None = None) -> Any:
@@ -57,33 +49,11 @@ def load(path: Source, *, n_jobs: int | None = None) -> Any:
     >>> spinney.load("iris.spinney").predict(X[:1])
     array([0])
     """
-    n_threads = count_threads(n_jobs)
-    return _restore(StoredModel(path, n_threads), n_threads)
-
-
-def _restore(model: StoredModel, n_threads: int) -> Any:
-    """Return the estimator of a file; raise ValueError if anything in the file is wrong."""
-    name = model.header["class"]
-    classes = dict(list_classes())
-    if name not in classes:
-        raise damaged(f"the class {name!r} is none of {', '.join(classes)}")
-    parameters, attributes = model.decode("parameters"), model.decode("attributes")
-    estimator = classes[name]()
-    expected = estimator.get_params(deep=False)
-    for parameter in _BEFORE.keys() & expected.keys() - parameters.keys():
-        parameters[parameter] = _BEFORE[parameter]
-    if set(parameters) != set(expected):
-        raise damaged(f"{name} has other parameters")
-    for attribute in attributes:
-        is_own = attribute in parameters or hasattr(classes[name], attribute)
-        if is_own or not attribute.isidentifier() or attribute.startswith("__"):
-            raise damaged(f"the attribute {attribute!r}")
-    vars(estimator).update(parameters)
-    forest = model.read_forest(n_threads)
-    try:
-        fault = estimator._restore(attributes, forest)
-    except (AttributeError, TypeError, ValueError, LookupError) as error:
-        raise damaged(f"the attributes of the estimator: {error}") from None
-    if fault is not None:
-        raise damaged(fault)
-    return estimator
+    model = StoredModel(path, count_threads(n_jobs))
+    return make_estimator(
+        find_known_class(model.header["class"], model.header),
+        model.header,
+        model.decode("parameters"),
+        model.decode("attributes"),
+        model.read_forest(),
+    )

@@ -23,19 +23,25 @@ from numpy.typing import NDArray
 from spinney._common.formats import check_format, damaged
 from spinney._fit.draws import Draws, Growth, Strata
 from spinney._fit.leaf_rows import LeafRows
+from spinney._fit.task import Task
 from spinney._fit.tree_samples import TreeSamples
-from spinney._spinney import Forest, frame_model, read_forest, split_model
-from spinney.storage._header import HEADER_FORMAT, decode_part, read_header, write_header
-from spinney.storage._values import Decoder
+from spinney._spinney import Columns, Forest, frame_model, read_forest, split_model
+from spinney.storage._header import (
+    FIRST_FORMAT,
+    HEADER_FORMAT,
+    decode_part,
+    read_header,
+    write_header,
+)
+from spinney.storage._objects import TREE_FORMAT, find_maker, split_object
+from spinney.storage._values import Decoder, Encoder
 
 # The class in the header of a data set (`_dataset_files`).
 DATASET_CLASS = "Dataset"
 TREE_SECTIONS = ("shape", "index", "splits", "leaves", "statistics")
 _MAGIC = b"\x89SPINNEY"
 _ALIGNMENT = 64
-# The newest format of the trees' sections that is read.
-_TREE_FORMAT = 2
-_RECORDS = (Draws, Growth, LeafRows, Strata, TreeSamples)
+_RECORDS = (Draws, Growth, LeafRows, Strata, Task, TreeSamples)
 
 
 def write_model(
@@ -43,7 +49,7 @@ def write_model(
     description: dict[str, Any],
     parameters: dict[str, Any],
     attributes: dict[str, Any],
-    forest: Forest,
+    forest: Forest | None,
     n_threads: int,
 ) -> None:
     """Write a model file. It takes the place of an older one at the end, or not at all.
@@ -55,22 +61,26 @@ def write_model(
         What the header begins with.
     parameters, attributes : dict
         Of the estimator.
-    forest : Forest
-        The trees.
+    forest : Forest or None
+        The trees of the estimator itself.
     n_threads : int
         Threads that compute the checksums.
     """
-    trees = {
-        "format": forest.sections_format,
-        "number": len(forest),
-        "nodes": int(forest.node_counts.sum()),
-    }
+    trees: dict[str, int] = {}
+    if forest is not None:
+        trees = {
+            "format": forest.sections_format,
+            "number": len(forest),
+            "nodes": int(forest.node_counts.sum()),
+        }
     sections = write_header(
         {"scikit-learn": sklearn.__version__, **description, "trees": trees},
-        {"parameters": parameters, "attributes": dict(sorted(attributes.items()))},
-        _RECORDS,
+        {"parameters": parameters, "attributes": attributes},
+        Encoder(_RECORDS, split_object),
+        HEADER_FORMAT if forest is None else FIRST_FORMAT,
     )
-    sections += zip(TREE_SECTIONS, forest.sections(), strict=True)
+    if forest is not None:
+        sections += zip(TREE_SECTIONS, forest.sections(), strict=True)
     write_chunks(path, [frame_model(sections, n_threads), *(data for _, data in sections)])
 
 
@@ -202,9 +212,15 @@ class StoredModel:
         self.sections = {name: data[start:end] for name, start, end in split_model(data, n_threads)}
         self.header = self._read_header()
         missing = [name for name in TREE_SECTIONS if name not in self.sections]
-        if missing:
+        if missing and self.header["trees"]:
             raise ValueError(f"The model file has no section {missing[0]!r}.")
-        self._decoder = Decoder(self._list_arrays(), _RECORDS, (LeafRows,))
+        self._n_threads = n_threads
+        self._decoder = Decoder(
+            self._list_arrays(),
+            _RECORDS,
+            (LeafRows, Forest, Columns),
+            lambda name: find_maker(name, self.header, n_threads),
+        )
 
     def _read_header(self) -> dict[str, Any]:
         if "header" not in self.sections:
@@ -216,8 +232,10 @@ class StoredModel:
         for name, kind in parts.items():
             if type(header.get(name)) is not kind:
                 raise damaged(f"it has no {kind.__name__} {name!r}")
-        check_format("model", header["format"], HEADER_FORMAT, "Load")
-        check_format("model", header["trees"].get("format"), _TREE_FORMAT, "Load")
+        writer = header.get("version")
+        check_format("model", header["format"], HEADER_FORMAT, "Load", writer)
+        if header["trees"] or header["format"] == FIRST_FORMAT:
+            check_format("model", header["trees"].get("format"), TREE_FORMAT, "Load", writer)
         return header
 
     def _list_arrays(self) -> list[NDArray[np.uint8]]:
@@ -226,10 +244,12 @@ class StoredModel:
             raise ValueError(f"The model file has unknown sections: {', '.join(names)}.")
         return [self.sections[name] for name in names]
 
-    def read_forest(self, n_threads: int = 1) -> Forest:
-        """Return the trees; whatever is wrong with them is a ValueError."""
+    def read_forest(self) -> Forest | None:
+        """Return the trees, if there are any; whatever is wrong with them is a ValueError."""
+        if not self.header["trees"]:
+            return None
         sections = [self.sections[name] for name in TREE_SECTIONS]
-        return read_forest(self.header["trees"]["format"], sections, n_threads)
+        return read_forest(self.header["trees"]["format"], sections, self._n_threads)
 
     def decode(self, part: str) -> dict[str, Any]:
         """Return the values of the part "parameters" or "attributes" of the header."""

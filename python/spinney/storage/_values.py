@@ -30,11 +30,25 @@ class Encoder:
     ----------
     records : tuple of type
         Classes of named tuples that may occur.
+    split_object : callable or None
+        Returns the name and the parts of other objects that may occur, or None for any others.
+
+    Attributes
+    ----------
+    arrays : list of ndarray
+    has_objects : bool
+        Whether one of these others did occur.
     """
 
-    def __init__(self, records: tuple[Any, ...] = ()) -> None:
+    def __init__(
+        self,
+        records: tuple[Any, ...] = (),
+        split_object: Callable[[Any], tuple[str, list[Any]] | None] | None = None,
+    ) -> None:
         self._records = records
+        self._split_object = split_object
         self.arrays: list[NDArray[Any]] = []
+        self.has_objects = False
 
     def encode(self, value: Any, name: str) -> Any:
         """Return a value as JSON; `name` is what an error calls it.
@@ -54,7 +68,7 @@ class Encoder:
         if kind is tuple:
             return {"type": "tuple", "items": self._encode_items(value, name)}
         if kind is dict and all(type(key) is str for key in value):
-            named = {key: self.encode(item, name) for key, item in value.items()}
+            named = {key: self.encode(item, f"{name}[{key!r}]") for key, item in value.items()}
             return {"type": "names", "items": named}
         if kind is dict:
             keys = self._encode_items(list(value), f"a key of {name}")
@@ -75,9 +89,14 @@ class Encoder:
         for type_name, (known, parts, _) in _list_simple_types().items():
             if kind is known:
                 return {"type": type_name, "parts": self._encode_items(list(parts(value)), name)}
+        found = None if self._split_object is None else self._split_object(value)
+        if found is not None:
+            self.has_objects = True
+            return {"type": found[0], "parts": self._encode_items(found[1], name)}
         raise TypeError(
             f"{name} cannot be saved: files hold numbers, strings, arrays, dates, lists, tuples "
-            f"and dicts of these, and None. Got {value!r} of the type {kind.__qualname__} instead."
+            f"and dicts of these, estimators of spinney, and None. Got {value!r} of the type "
+            f"{kind.__qualname__} instead."
         )
 
     def _encode_items(self, items: Any, name: str) -> list[Any]:
@@ -109,8 +128,10 @@ class Decoder:
     records : tuple of type
         Classes of named tuples that may occur.
     mapped : tuple of type
-        Those among them whose arrays are the bytes of the file, and not copies of them: they are
-        large, and nobody writes to them.
+        Those of them and of the objects whose arrays are the bytes of the file, and not copies of
+        them: they are large, and nobody writes to them.
+    find_maker : callable or None
+        Returns the function that makes other objects with a name of their parts.
     """
 
     def __init__(
@@ -118,10 +139,12 @@ class Decoder:
         arrays: list[NDArray[np.uint8]],
         records: tuple[Any, ...] = (),
         mapped: tuple[Any, ...] = (),
+        find_maker: Callable[[str], Callable[..., Any]] | None = None,
     ) -> None:
         self._arrays = arrays
         self._records = {record.__name__: record for record in records}
-        self._mapped = {record.__name__ for record in mapped}
+        self._mapped = {kind.__name__ for kind in mapped}
+        self._find_maker = find_maker
         self._is_mapped = False
 
     def decode(self, coded: Any) -> Any:
@@ -172,8 +195,14 @@ class Decoder:
             # Categories that `pandas.cut` makes, say, are values of its types.
             importlib.import_module("pandas")
             types = _list_simple_types()
-        _, _, make = types[kind]
-        return make(*self._decode_list(coded["parts"]))
+        if kind in types or self._find_maker is None:
+            make = types[kind][2]
+        else:
+            make = self._find_maker(kind)
+        self._is_mapped = kind in self._mapped
+        parts = self._decode_list(coded["parts"])
+        self._is_mapped = False
+        return make(*parts)
 
     def _decode_list(self, items: Any) -> list[Any]:
         if not isinstance(items, list):
