@@ -581,13 +581,14 @@ def test_cells_of_several_values_are_refused(X):
 
 
 @pytest.mark.parametrize("categorical", [None, ["a"]])
-def test_frames_without_rows_are_refused(categorical):
-    """As scikit-learn refuses matrices without rows."""
+def test_frames_without_rows(categorical):
+    """Nothing is predicted for no rows; `fit` refuses them as scikit-learn does."""
     X = pd.DataFrame({"a": pd.array([1, 2], dtype="Int64")})
     for train in (X, X.astype("float64"), pl.from_pandas(X), pa.Table.from_pandas(X)):
         tree = DecisionTreeRegressor(categorical_features=categorical).fit(train, [0.0, 1.0])
+        assert tree.predict(train[:0]).shape == (0,)
         with pytest.raises(ValueError, match=r"Found array with 0 sample\(s\) \(shape=\(0, 1\)\)"):
-            tree.predict(train[:0])
+            tree.fit(train[:0], [])
 
 
 @pytest.mark.parametrize(

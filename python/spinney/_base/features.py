@@ -163,6 +163,8 @@ class FeatureReader(DocumentedEstimator, ABC):
                     secure_sparse(X),
                     accept_sparse="csr",
                     ensure_all_finite=False,
+                    # No rows in, none out.
+                    ensure_min_samples=0,
                     reset=False,
                 )
                 X = convert_objects(X)

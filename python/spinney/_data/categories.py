@@ -40,7 +40,8 @@ from spinney._data.levels import (
 from spinney._data.numbers import raise_faults, refuse_text, to_numbers, warn_of_dates
 from spinney._spinney import Columns
 
-_ANYTHING: dict[str, Any] = {"dtype": None, "ensure_all_finite": False}
+# A query may have no rows.
+_ANYTHING: dict[str, Any] = {"dtype": None, "ensure_all_finite": False, "ensure_min_samples": 0}
 DOUBLE = 2**53
 """Double precision tells integers below this apart."""
 
@@ -98,6 +99,11 @@ def learn(X: Any, mask: NDArray[np.bool_], n_threads: int) -> tuple[Any, Categor
     categories : Categories
     """
     X = _check(X, mask)
+    if X.shape[0] == 0:
+        # In the words of scikit-learn, which checks what has no categories.
+        raise ValueError(
+            f"Found array with 0 sample(s) (shape={X.shape}) while a minimum of 1 is required."
+        )
     if isinstance(X, np.ndarray) and (learned := _learn_numbers(X, mask, n_threads)) is not None:
         return learned
     categories: Categories = [None] * mask.shape[0]
@@ -308,11 +314,6 @@ def _recode_dense(
         columns = list(X.T)
         is_exact = is_small(X)
     else:
-        if X.shape[0] == 0:
-            # In the words of scikit-learn, which checks matrices but not the columns of a frame.
-            raise ValueError(
-                f"Found array with 0 sample(s) (shape={X.shape}) while a minimum of 1 is required."
-            )
         columns = get_columns(X, mask)
         is_exact = all(map(is_small, (columns[feature] for feature in np.flatnonzero(~mask))))
     names = _name_columns(X)
