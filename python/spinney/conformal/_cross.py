@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from spinney._common.rows import take_rows
 from spinney._common.types import ConformityScore
+from spinney._fit.labels import read_labels
 from spinney._fit.params import store_parameters
 from spinney.conformal._intervals import ConformalRegressor, predict_means
 from spinney.conformal._sets import ConformalClassifier
@@ -235,7 +236,7 @@ class CrossConformalClassifier(ConformalClassifier):
         forest = self._make_forest(RandomForestClassifier, (ForestClassifier,))
         whole = clone(forest).fit(X, y, sample_weight=sample_weight)
         self._check_one_output(whole)
-        labels = np.asarray(y).ravel()
+        labels = np.ravel(read_labels(y))
         folds = Folds(forest, self.cv, X, labels, sample_weight, groups)
         classes = whole.classes_
         probabilities = folds.predict_left_out(X, lambda own, rows: _predict(own, rows, classes))

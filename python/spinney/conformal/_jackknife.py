@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from spinney._common.messages import warn_caller
 from spinney._common.types import ConformityScore
+from spinney._fit.labels import read_labels
 from spinney._fit.params import store_parameters
 from spinney.conformal._intervals import ConformalRegressor, predict_means
 from spinney.conformal._sets import ConformalClassifier
@@ -232,7 +233,7 @@ class JackknifeAfterBootstrapClassifier(ConformalClassifier):
         self._check_one_output(forest)
         unseen, means = predict_unseen(forest, X)
         is_known = ~np.isnan(means[:, 0])
-        codes = np.searchsorted(forest.classes_, np.asarray(y).ravel()[is_known])
+        codes = np.searchsorted(forest.classes_, np.ravel(read_labels(y))[is_known])
         scores = self._score_known(means[is_known], codes)
         self._check_levels(scores.shape[0])
         known = unseen[is_known]

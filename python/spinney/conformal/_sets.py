@@ -80,6 +80,26 @@ class ConformalClassifier(ClassifierMixin, Conformal):
         check_is_fitted(self)
         return self.estimator_.predict(X)
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the share of samples whose class is predicted, as the forest does.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples.
+        y : array-like of shape (n_samples,)
+            Their classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples.
+
+        Returns
+        -------
+        score : float
+            The share, by weight.
+        """
+        check_is_fitted(self)
+        return self.estimator_.score(X, y, sample_weight)
+
     def predict_set(self, X: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         """Predict the class of each sample, and a set of classes that has it.
 

@@ -58,7 +58,7 @@ class Boruta(SelectorMixin, Stored, FeatureReader):
     important shadow. After many forests, a feature with more hits than chance allows is confirmed,
     and one with fewer is rejected and dropped. The names are as in boruta_py's `BorutaPy`, and
     sparse matrices, missing values and categories are taken as they are. The result does not depend
-    on the number of threads.
+    on the number of threads; a sparse matrix and an array of its values get different shadows.
 
     Parameters
     ----------
@@ -269,6 +269,10 @@ class Boruta(SelectorMixin, Stored, FeatureReader):
                 check_monotonic_cst(constraints, self.n_features_in_)
             if sample_weight is not None:
                 sample_weight = check_sample_weight(sample_weight, matrix.shape[0])
+                if 0 < np.count_nonzero(sample_weight) < matrix.shape[0]:
+                    # Shadows have values of samples that count.
+                    is_used = np.flatnonzero(sample_weight)
+                    matrix, y, sample_weight = matrix[is_used], y[is_used], sample_weight[is_used]
             self._decide(matrix, y, sample_weight, forest, seed)
         return self
 
@@ -277,7 +281,11 @@ class Boruta(SelectorMixin, Stored, FeatureReader):
         if isinstance(matrix, Columns):
             matrix = matrix.decode()
         if sparse.issparse(matrix):
-            return sparse.csc_matrix(matrix)
+            # A copy, whose entries do not depend on how the matrix stores them.
+            columns = sparse.csc_matrix(matrix, copy=True)
+            columns.sum_duplicates()
+            columns.eliminate_zeros()
+            return columns
         # Random thresholds depend on the values.
         return number_values(matrix) if forest._splitter == "best" else matrix
 
