@@ -1,5 +1,6 @@
 """What every public estimator keeps: a table of all of them, which new ones join by themselves."""
 
+import io
 import pickle
 from inspect import signature
 
@@ -234,7 +235,7 @@ def test_weights_are_copies(name):
             np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12, err_msg=method)
 
 
-@pytest.mark.parametrize("name", [name for name in WEIGHTED if "conformal" not in name])
+@pytest.mark.parametrize("name", WEIGHTED)
 def test_rows_of_weight_zero_have_no_influence(name):
     """Whatever such rows hold, the model is the same bit for bit, with all that it has learned."""
     kind, X, y = start(name)
@@ -331,3 +332,111 @@ def test_files_hold_categories_names_and_missing_values(name, tmp_path):
     model.save(tmp_path / "model")
     loaded = spinney.load(tmp_path / "model")
     assert_equal(ask(loaded, frame, QUICK), ask(model, frame, QUICK))
+
+
+# --- Warm starts --------------------------------------------------------------------------------
+
+# What a user may set between two calls of `fit`, where the estimator has it.
+CHANGES = [
+    {},
+    {"max_samples": 5},
+    {"max_samples": 0.6},
+    {"max_samples": 1},
+    {"bootstrap": False, "max_samples": None},
+    {"bootstrap": True},
+    {"bootstrap": "poisson"},
+    {"bootstrap": True, "replace": False, "max_samples": 9},
+    {"replacement": False},
+    {"sampling_strategy": "not minority"},
+    {"class_sampling": {0: 2, 1: 2, 2: 2}, "bootstrap": True},
+    {"class_weight": "balanced"},
+    {"max_depth": 1},
+    {"max_features": 1},
+    {"min_samples_leaf": 4},
+    {"criterion": "entropy"},
+    {"criterion": "absolute_error"},
+    {"criterion": "logrank_fast"},
+    {"contamination": 0.3},
+    {"oob_score": True, "bootstrap": True},
+    {"random_state": 5},
+    {"n_jobs": 2},
+]
+WARM = [name for name, kind in EVERY.items() if "warm_start" in signature(kind).parameters]
+
+
+def describe_draws(model):
+    """Return the samples of each tree, where a forest knows them."""
+    try:
+        return [rows.tolist() for rows in model.estimators_samples_]
+    except (AttributeError, ValueError):
+        return []
+
+
+def check_consistent(model, X, y):
+    """Check that a forest is what its trees are, and that they know their samples."""
+    for tree, rows in zip(model.estimators_, describe_draws(model), strict=False):
+        assert tree.tree_.n_node_samples[0] == len(set(rows))
+    if hasattr(model, "quantile_ranks"):
+        mean = np.mean([tree.predict(X) for tree in model.estimators_], axis=0)
+        np.testing.assert_allclose(model.predict(X, "mean"), mean, rtol=1e-9, atol=1e-12)
+        lowest, highest = model.predict(X, [0.0, 1.0]).T
+        assert ((lowest >= y.min()) & (highest <= y.max())).all()
+        assert ((lowest <= mean + 1e-9) & (mean <= highest + 1e-9)).all()
+    if kind_of_target(type(model)) == "times":
+        curves = model.predict_cumulative_hazard_function(
+            X, return_array=True, times=model.event_times_
+        )
+        np.testing.assert_allclose(curves.sum(axis=1), model.predict(X), rtol=1e-9)
+    if getattr(model, "oob_score", False):
+        check_out_of_bag(model, X)
+
+
+def check_out_of_bag(model, X):
+    """Check predictions out of bag by their definition."""
+    method = "predict_proba" if hasattr(model, "predict_proba") else "predict"
+    of_trees = np.array([getattr(tree, method)(X) for tree in model.estimators_])
+    is_unseen = np.ones((len(model), len(X)), dtype=bool)
+    for unseen, rows in zip(is_unseen, model.estimators_samples_, strict=True):
+        unseen[rows] = False
+    name = "oob_decision_function_" if method == "predict_proba" else "oob_prediction_"
+    for row, found in enumerate(getattr(model, name)):
+        known = of_trees[is_unseen[:, row], row]
+        if len(known):
+            np.testing.assert_allclose(found, known.mean(axis=0), atol=1e-12)
+        else:
+            assert np.isnan(found).all()
+
+
+@pytest.mark.filterwarnings(
+    "ignore:Using the fractional value:UserWarning",
+    'ignore:class_weight presets "balanced":UserWarning',
+    "ignore:Warm-start fitting without increasing:UserWarning",
+)
+@pytest.mark.parametrize("name", WARM)
+def test_parameters_that_are_set_between_two_fits_of_a_warm_start(name):
+    """Trees stay, and keep the samples that they had; or `fit` refuses, and nothing changes."""
+    kind, X, y = start(name)
+    own = set(kind().get_params())
+    cases = {str(change): change for change in CHANGES if set(change) <= own}
+
+    def compare(change):
+        model = make(kind, warm_start=True).fit(X, y)
+        leaves, draws, before = model.apply(X), describe_draws(model), ask(model, X, QUICK)
+        model.set_params(n_estimators=7, **change)
+        try:
+            model.fit(X, y)
+        except ValueError:
+            assert_equal(ask(model, X, QUICK), before)
+            return
+        assert len(model) == 7
+        np.testing.assert_array_equal(model.apply(X)[:, :4], leaves)
+        assert describe_draws(model)[:4] == draws
+        check_consistent(model, X, y)
+        answers = ask(model, X, QUICK)
+        buffer = io.BytesIO()
+        model.save(buffer)
+        for again in (pickle.loads(pickle.dumps(model)), spinney.load(buffer.getvalue())):
+            assert_equal(ask(again, X, QUICK), answers)
+            assert describe_draws(again) == describe_draws(model)
+
+    collect(cases, compare)
