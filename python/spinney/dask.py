@@ -34,7 +34,7 @@ from spinney import ensemble
 from spinney._cluster.growth import Workers
 from spinney._cluster.job import Grown, Job
 from spinney.dataset import Dataset
-from spinney.ensemble._cluster_forest import ClusterClassifier, ClusterForest, predict_block
+from spinney.ensemble._cluster_forest import ClusterClassifier, ClusterForest
 
 __all__ = [
     "ExtraTreesClassifier",
@@ -132,9 +132,7 @@ class DaskForest(ClusterForest):
         blocks = X.to_delayed() if is_frame else X.rechunk({1: -1}).to_delayed().ravel()
         lengths = [np.nan] * len(blocks) if is_frame else X.chunks[0]
         model = dask.delayed(self.to_local(), pure=False, traverse=False)
-        sample = self._make_sample(method)
-        predict = dask.delayed(predict_block, pure=False)
-        results = [predict(model, method, sample, block) for block in blocks]
+        results = [getattr(model, method)(block) for block in blocks]
 
         def join(parts: list[Any], of_output: NDArray[Any]) -> Any:
             shape, dtype = of_output.shape[1:], of_output.dtype
@@ -143,6 +141,7 @@ class DaskForest(ClusterForest):
                 [da.from_delayed(part, (length, *shape), dtype) for part, length in pairs]
             )
 
+        sample = self._make_sample(method)
         if not isinstance(sample, list):
             return join(results, sample)
         return [join([part[n] for part in results], sample[n]) for n in range(len(sample))]

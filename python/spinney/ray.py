@@ -22,7 +22,7 @@ except ImportError as error:
 from spinney import ensemble
 from spinney._cluster.growth import Workers
 from spinney._cluster.job import Grown, Job
-from spinney.ensemble._cluster_forest import ClusterClassifier, ClusterForest, predict_block
+from spinney.ensemble._cluster_forest import ClusterClassifier, ClusterForest
 
 __all__ = [
     "ExtraTreesClassifier",
@@ -126,13 +126,12 @@ class RayForest(ClusterForest):
 
     def _apply_lazily(self, method: str, X: Any) -> Any:
         """Return a Ray data set with the column `prediction`."""
-        sample = self._make_sample(method)
-        if isinstance(sample, list):
+        if isinstance(self._make_sample(method), list):
             raise ValueError(f"{method} of several outputs takes no Ray data sets.")
         model = ray.put(self.to_local())
 
         def apply(frame: Any) -> dict[str, NDArray[Any]]:
-            return {"prediction": predict_block(ray.get(model), method, sample, frame)}
+            return {"prediction": getattr(ray.get(model), method)(frame)}
 
         return X.map_batches(apply, batch_format="pandas")
 

@@ -19,26 +19,6 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-def predict_block(model: Any, method: str, sample: Any, rows: Any) -> Any:
-    """Return what a method predicts for a block of rows of a collection; nothing for no rows.
-
-    Estimators refuse X without rows, as scikit-learn's do, but some blocks of a collection may have
-    none: all of their rows were filtered out, for example.
-
-    Parameters
-    ----------
-    model : forest
-        Of the local class.
-    method : str
-    sample : ndarray or list of ndarray
-        What the method predicts for one row.
-    rows : {array, data frame, sparse matrix} of shape (n_samples, n_features)
-    """
-    if rows.shape[0] > 0:
-        return getattr(model, method)(rows)
-    return [part[:0] for part in sample] if isinstance(sample, list) else sample[:0]
-
-
 class ClusterForest(BaseForest):
     """Base class of the forests that are grown on a cluster; the local class comes after it."""
 
