@@ -121,26 +121,98 @@ def test_a_tree_of_one_leaf_is_the_textbook(model_class):
     np.testing.assert_allclose(found[0], expected, rtol=1e-12)
 
 
-def test_curves_are_functions_of_time():
-    forest = RandomSurvivalForest(5, random_state=0).fit(X, Y)
-    at = [0.3, 1.0, 2.6]
-    for ask in (
-        forest.predict_survival_function,
-        forest.predict_cumulative_hazard_function,
-        forest.predict_cumulative_incidence_function,
-    ):
-        functions, values = ask(X[:4]), ask(X[:4], return_array=True, times=at)
+def list_curves(model):
+    """Return the three methods that predict curves, with what they are before the first event."""
+    return [
+        (model.predict_survival_function, 1.0),
+        (model.predict_cumulative_hazard_function, 0.0),
+        (model.predict_cumulative_incidence_function, 0.0),
+    ]
+
+
+@pytest.mark.parametrize("times", [None, [0.5], [0.1, 2.6, 90.0]])
+@pytest.mark.parametrize("model_class", MODELS)
+def test_functions_and_arrays_agree_at_every_time(model_class, times):
+    model = model_class(random_state=0).fit(X, Y)
+    last = TIMES.max()
+    at = np.array([-1.0, 0.0, 0.1, TIMES.min(), 0.3, 1.0, 2.6, last, last + 1, 1e9])
+    for ask, start in list_curves(model):
+        functions, values = ask(X[:4], times=times), ask(X[:4], return_array=True, times=at)
         assert functions.shape == (4,)
-        inside = [time for time in at if time >= functions[0].x[0]]
         for function, of_row in zip(functions, values, strict=True):
-            assert function.domain == (0, TIMES.max())
-            np.testing.assert_array_equal(function(inside), of_row[len(at) - len(inside) :])
-            assert function(inside[-1]) == of_row[-1]
-            with pytest.raises(ValueError, match="x must be within"):
-                function(TIMES.max() + 1)
-    one = forest.predict_cumulative_incidence_function(X[:4], return_array=True)
-    survival = forest.predict_survival_function(X[:4], return_array=True)
+            np.testing.assert_array_equal(function(at), of_row)
+            assert set(model.unique_times_) | set(times or []) == set(function.x)
+        np.testing.assert_array_equal(values[:, at < TIMES.min()], start)
+        np.testing.assert_array_equal(values[:, at > last], values[:, [-1, -1]])
+    one = model.predict_cumulative_incidence_function(X[:4], return_array=True)
+    survival = model.predict_survival_function(X[:4], return_array=True)
     np.testing.assert_allclose(one, 1 - survival, atol=1e-12)
+
+
+def test_curves_out_of_bag_are_those_of_trees_that_have_not_seen_a_sample():
+    train, events, times = make_data(40, n_causes=2)
+    forest = RandomSurvivalForest(8, max_samples=0.9, random_state=0).fit(train, (events, times))
+    at = [0.2, 0.75, 1.5]
+    unseen = np.array([~np.isin(np.arange(40), rows) for rows in forest.estimators_samples_]).T
+    asks = ("survival", {}), ("cumulative_hazard", {}), ("cumulative_incidence", {"cause": 2})
+    for name, cause in asks:
+        options = {"return_array": True, "times": at, **cause}
+        of_trees = [getattr(tree, f"predict_{name}_function")(train, **options) for tree in forest]
+        ask = getattr(forest, f"predict_{name}_function")
+        with pytest.warns(UserWarning, match="do not have OOB scores: all trees were grown on"):
+            found = ask(train, oob_score=True, **options)
+        for row in range(40):
+            known = [
+                of_tree[row]
+                for of_tree, is_own in zip(of_trees, unseen[row], strict=True)
+                if is_own
+            ]
+            expected = np.mean(known, axis=0) if known else np.full(3, np.nan)
+            np.testing.assert_allclose(found[row], expected, atol=1e-12)
+        with pytest.warns(UserWarning, match="OOB"):
+            functions = ask(train, oob_score=True, **cause)
+        np.testing.assert_array_equal([function(at) for function in functions], found)
+        is_unknown = ~unseen.any(axis=1)
+        np.testing.assert_array_equal(np.isnan([f(-1.0) for f in functions]), is_unknown)
+    with pytest.raises(ValueError, match="X must be the training samples"):
+        forest.predict_survival_function(train[:3], oob_score=True)
+    with pytest.raises(TypeError, match="oob_score must be a bool"):
+        forest.predict_survival_function(train, oob_score="yes")
+
+
+@pytest.mark.parametrize("model_class", [SurvivalTree, LazySurvivalForest])
+def test_what_knows_no_samples_out_of_bag_says_so(model_class):
+    model = model_class(random_state=0).fit(X, Y)
+    for ask, _ in list_curves(model):
+        with pytest.raises(ValueError, match="oob_score=True needs a grown forest"):
+            ask(X, oob_score=True)
+
+
+@pytest.mark.parametrize("model_class", MODELS)
+def test_quantiles_of_time_are_where_curves_fall_below(model_class):
+    model = model_class(random_state=0).fit(X, Y)
+    shares = [0.1, 0.5, 0.9]
+    found = model.predict_quantile(X, shares)
+    assert found.shape == (len(X), 3)
+    np.testing.assert_array_equal(model.predict_quantile(X), found[:, 1])
+    curves = model.predict_survival_function(X, return_array=True)
+    for of_row, curve in zip(found, curves, strict=True):
+        for share, time in zip(shares, of_row, strict=True):
+            reached = model.unique_times_[curve <= 1 - share + 1e-12]
+            assert time == (reached[0] if len(reached) else np.inf)
+    assert np.isinf(found).any()
+    for quantiles in (0, 1, [0.5, 2], "half", [], [[0.5]], np.nan):
+        with pytest.raises(ValueError, match="'quantiles' parameter of predict_quantile"):
+            model.predict_quantile(X, quantiles)
+
+
+def test_the_median_of_five_times_is_the_third():
+    """Shares are products: .8 * .75 * 2 / 3 is not .4 to the last bit."""
+    for n in range(3, 30):
+        times = np.arange(1.0, n + 1)
+        tree = SurvivalTree(min_samples_split=n + 1).fit(np.zeros((n, 1)), (times > 0, times))
+        expected = np.ceil(np.array([0.2, 0.5, 0.8]) * n - 1e-9)
+        np.testing.assert_array_equal(tree.predict_quantile([[0.0]], [0.2, 0.5, 0.8])[0], expected)
 
 
 @pytest.mark.parametrize("model_class", MODELS)
@@ -605,6 +677,13 @@ def test_step_functions_are_values():
     assert step != StepFunction(x, y[::-1])
     assert step != 3
     assert repr(step) == "StepFunction(x=array([1., 2.]), y=array([0.9, 0.4]), a=1.0, b=0.0)"
+    many = StepFunction(np.arange(500.0), np.linspace(1, 0, 500), before=1.0)
+    assert len(repr(many)) < 200
+    assert repr(many).endswith("before=1.0)")
+    assert step != StepFunction(x, y, before=1.0)
+    np.testing.assert_array_equal(step([0.5, 1.5]), [0.9, 0.9])
+    started = StepFunction(x, y, a=2.0, b=1.0, domain=(0, 3), before=1.0)
+    np.testing.assert_array_equal(started([0.5, 1.5, 3.0]), [3.0, 2.8, 1.8])
     with pytest.raises(ValueError, match=r"x and y must have one shape .* Got \(2,\) and \(1,\)"):
         StepFunction(x, y[:1])
     with pytest.raises(ValueError, match="x must be finite"):

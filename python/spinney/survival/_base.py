@@ -154,18 +154,29 @@ class StoredSurvivalModel(SurvivalModel):
         self._leaf_rows, self._events = rows, sorted_events
 
     def _predict_curves(
-        self, X: Any, at: NDArray[np.float64], curve: str | int
+        self, X: Any, at: NDArray[np.float64], curve: str | int, oob_score: bool
     ) -> NDArray[np.float64]:
         rows = self._validate_X_predict(X)  # type: ignore[attr-defined]
         n_threads = self._count_threads()  # type: ignore[attr-defined]
+        counts = self._count_unseen(rows.shape[0], n_threads) if oob_score else None
         leaves = self._get_forest().apply(rows, n_threads)  # type: ignore[attr-defined]
-        return self._find_curves(self._leaf_rows, leaves, at, curve)
+        return self._find_curves(self._leaf_rows, leaves, at, curve, counts)
+
+    def _count_unseen(self, n_rows: int, n_threads: int) -> NDArray[np.uint8]:  # noqa: ARG002
+        """Return, of shape (n_rows, n_trees), 1 where a tree has not seen a training sample."""
+        refuse_oob_score(self)
 
     def _find_curves(
-        self, rows: LeafRows, leaves: NDArray[np.int64], at: NDArray[np.float64], curve: str | int
+        self,
+        rows: LeafRows,
+        leaves: NDArray[np.int64],
+        at: NDArray[np.float64],
+        curve: str | int,
+        counts: NDArray[np.uint8] | None = None,
     ) -> NDArray[np.float64]:
+        """Return the curves of the trees that count; of all if `counts` is None."""
         n_threads = self._count_threads()  # type: ignore[attr-defined]
-        return predict_leaf_curves(rows, leaves, None, self._events, at, curve, n_threads)
+        return predict_leaf_curves(rows, leaves, counts, self._events, at, curve, n_threads)
 
     def _find_curves_of_tree(
         self, number: int, leaves: NDArray[np.int64], at: NDArray[np.float64]
@@ -201,3 +212,11 @@ class StoredSurvivalModel(SurvivalModel):
 
     def _convert_to_sklearn(self) -> NoReturn:
         raise TypeError(f"scikit-learn has no survival models, as {type(self).__name__} is one.")
+
+
+def refuse_oob_score(model: Any) -> NoReturn:
+    """Raise ValueError for a model without trees that have not seen a training sample."""
+    raise ValueError(
+        "oob_score=True needs a grown forest, which knows the samples that each tree has not seen, "
+        f"such as RandomSurvivalForest. Got {type(model).__name__}."
+    )

@@ -78,6 +78,12 @@ class BaseSurvivalForest(SurvivalForest, StoredSurvivalModel, BaseForest):
         score = partial(score_risks, cause=self.cause)
         self.oob_score_ = self._score_oob(events_and_times, risks[is_known], score)
 
+    def _count_unseen(self, n_rows: int, n_threads: int) -> NDArray[np.uint8]:
+        marks = self._mark_trees(n_rows, n_threads, True)
+        assert marks is not None
+        self._warn_of_seen(int(np.count_nonzero(~marks.any(axis=1))))
+        return marks.view(np.uint8)
+
     def _interpret_errors(self, errors: NDArray[np.float64]) -> Any:
         return errors[..., 0]
 

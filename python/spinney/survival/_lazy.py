@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,10 +22,7 @@ from spinney._common.types import (
 )
 from spinney._fit.params import store_parameters
 from spinney.ensemble._lazy_base import BaseLazyForest
-from spinney.survival._base import SurvivalForest
-
-if TYPE_CHECKING:
-    pass
+from spinney.survival._base import SurvivalForest, refuse_oob_score
 
 
 class LazySurvivalForest(SurvivalForest, BaseLazyForest):
@@ -210,9 +207,11 @@ class LazySurvivalForest(SurvivalForest, BaseLazyForest):
         store_parameters(locals())
 
     def _predict_curves(
-        self, X: Any, at: NDArray[np.float64], curve: str | int
+        self, X: Any, at: NDArray[np.float64], curve: str | int, oob_score: bool
     ) -> NDArray[np.float64]:
         check_is_fitted(self)
+        if oob_score:
+            refuse_oob_score(self)
         rows, n_threads = self._validate_X_predict(X), self._count_threads()
         forest = self._take_trees()
         traversal = self._choose_lazy(forest, "a curve")

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 class StepFunction:
     """A function that is constant from each of its points to the next one.
 
-    It has the arguments and attributes of scikit-survival's class:
-    ``f(z) = a * y[i] + b`` for ``x[i] <= z < x[i + 1]``.
+    It has the arguments and attributes of scikit-survival's class, and `before` besides:
+    ``f(z) = a * y[i] + b`` for ``x[i] <= z < x[i + 1]``. After the last place it keeps the value of
+    that place, as far as its domain goes.
 
     Parameters
     ----------
@@ -23,8 +24,10 @@ class StepFunction:
     a, b : float, default=1.0 and 0.0
         Factor and summand of the values.
     domain : tuple, default=(0, None)
-        The least and the greatest argument; None means the first or the last place. Before the
-        first place the function has the value of that place.
+        The least and the greatest argument; None means the first or the last place.
+    before : float, default=None
+        The value before the first place, multiplied and added to like `y`. None means the value of
+        the first place.
 
     Examples
     --------
@@ -43,12 +46,13 @@ class StepFunction:
         a: float = 1.0,
         b: float = 0.0,
         domain: tuple[float | None, float | None] = (0, None),
+        before: float | None = None,
     ) -> None:
         if np.ndim(x) != 1 or np.shape(x) != np.shape(y) or len(x) == 0:
             raise ValueError(
                 f"x and y must have one shape (n_points,). Got {np.shape(x)} and {np.shape(y)}."
             )
-        self.x, self.y, self.a, self.b = x, y, a, b
+        self.x, self.y, self.a, self.b, self.before = x, y, a, b, before
         self._domain = (
             x[0] if domain[0] is None else domain[0],
             x[-1] if domain[1] is None else domain[1],
@@ -85,13 +89,19 @@ class StepFunction:
                 f"x must be within [{low:f}; {high:f}]. "
                 f"Got values from {arguments.min():f} to {arguments.max():f}."
             )
-        places = np.maximum(np.searchsorted(self.x, arguments, side="right") - 1, 0)
-        values = self.a * self.y[places] + self.b
+        places = np.searchsorted(self.x, arguments, side="right")
+        values = np.asarray(self.y)[np.maximum(places - 1, 0)]
+        if self.before is not None:
+            values = np.where(places == 0, self.before, values)
+        values = self.a * values + self.b
         return values[0] if np.ndim(x) == 0 else values
 
     def __repr__(self) -> str:
-        """Return the arguments."""
-        return f"StepFunction(x={self.x!r}, y={self.y!r}, a={self.a!r}, b={self.b!r})"
+        """Return the arguments, of many points the first and the last ones."""
+        before = "" if self.before is None else f", before={self.before!r}"
+        with np.printoptions(threshold=6, edgeitems=2, precision=4):
+            points = f"x={self.x!r}, y={self.y!r}"
+        return f"StepFunction({points}, a={self.a!r}, b={self.b!r}{before})"
 
     def __eq__(self, other: object) -> bool:
         """Return whether another function has the same points and numbers."""
@@ -100,7 +110,8 @@ class StepFunction:
         return (
             np.array_equal(self.x, other.x)
             and np.array_equal(self.y, other.y)
-            and (self.a, self.b, self._domain) == (other.a, other.b, other._domain)
+            and (self.a, self.b, self.before, self._domain)
+            == (other.a, other.b, other.before, other._domain)
         )
 
     __hash__ = None  # type: ignore[assignment]
