@@ -351,7 +351,10 @@ def test_all_forms_of_targets_are_the_same():
         (TIMES, "y must be a structured array of events and times"),
         (np.column_stack([TIMES] * 3), r"Got an array of shape \(150, 3\)"),
         (pd.DataFrame({"a": TIMES}), "must have two columns"),
-        (np.array([(1.0, True)], dtype=[("t", float), ("e", bool)]), "events in the first field"),
+        (
+            np.array([(1.0, True)], dtype=[("t", float), ("e", bool)]),
+            "events first and times second",
+        ),
         (np.array([(1.0,)], dtype=[("t", float)]), "must have two fields"),
         ((Y[0][:4], TIMES[:4]), "inconsistent numbers of samples"),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, ClassVar, NamedTuple
 
 import narwhals as nw
@@ -9,12 +10,22 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Tags
 
+from spinney._common.messages import warn_caller
+from spinney._common.rows import take_rows
 from spinney._fit.draws import Draws
 from spinney._fit.target import EncodedTarget
 from spinney._spinney import count_concordance
 
 # Codes of events: 0 is no event, others are causes.
 _MAX_CAUSE = 2**16
+# Words in names by which columns of times and of events are known.
+_WORDS_OF_TIMES = re.compile(
+    "(time|duration|second|minute|hour|day|week|month|year|tenure|lifetime|futime|followup|age)s?"
+)
+_WORDS_OF_EVENTS = re.compile(
+    "event|status|die|died|dead|death|deaths|fail|failed|failure|cens|censor|censored|censoring|"
+    "cause|observed|churn|churned|left|relapse|relapsed|recurrence"
+)
 
 
 class Concordance(NamedTuple):
@@ -73,9 +84,17 @@ class SurvivalTarget:
         """Set the attributes that describe the times; samples of weight 0 do not show."""
         if draws.sample_weight is not None:
             y = y[draws.sample_weight > 0]
+        check_codes(y)
         events, times = y.T
+        is_event = select_events(events, self.cause)
+        if np.count_nonzero(is_event) == 1:
+            of_cause = "" if self.cause is None else f" of cause {self.cause}"
+            warn_caller(
+                f"y has one event{of_cause} among {times.shape[0]} samples. All risks and curves "
+                "rest on this sample."
+            )
         self.unique_times_ = np.unique(times)
-        self.event_times_ = np.unique(times[select_events(events, self.cause)])
+        self.event_times_ = np.unique(times[is_event])
         self.causes_ = np.unique(events[events > 0]).astype(np.int64)
 
     def score(self, X: Any, y: Any) -> float:
@@ -178,7 +197,8 @@ def kaplan_meier_estimator(
     Parameters
     ----------
     event : array-like of shape (n_samples,)
-        Whether the time ends with an event.
+        Whether the time ends with an event; or the number of its cause, 0 for a censored time. A
+        warning tells if there is no 0 among several codes.
     time_exit : array-like of shape (n_samples,)
         The times.
 
@@ -200,7 +220,9 @@ def kaplan_meier_estimator(
     >>> kaplan_meier_estimator([True, False, True], [1.0, 2.0, 3.0])[1].round(3).tolist()
     [0.667, 0.667, 0.0]
     """
-    events, times = read_survival((event, time_exit)).T
+    pairs = read_survival((event, time_exit))
+    check_codes(pairs)
+    events, times = pairs.T
     distinct, place, n_leaving = np.unique(times, return_inverse=True, return_counts=True)
     n_events = np.bincount(place, weights=events > 0, minlength=distinct.shape[0])
     at_risk = np.cumsum(n_leaving[::-1])[::-1]
@@ -209,13 +231,15 @@ def kaplan_meier_estimator(
 
 def read_survival(y: Any) -> NDArray[np.float64]:
     """Return events and times, of shape (n_samples, 2), of any form in which they may be given."""
-    events, times = _split(y)
+    names, parts = _split(y)
+    events, times = (_to_array(part) for part in parts)
+    _check_places(names, events, times)
     if times.dtype.kind not in "biuf":
-        raise ValueError(f"Times in y must be numbers. Got {times.dtype} instead.")
+        raise ValueError(f"Times in y must be numbers. Got {_name_types(times)} instead.")
     if events.dtype.kind not in "biuf":
         raise ValueError(
             "Events in y must be bool, or the numbers of causes, 0 for none. "
-            f"Got {events.dtype} instead."
+            f"Got {_name_types(events)} instead."
         )
     if events.shape != times.shape or times.ndim != 1:
         raise ValueError(
@@ -233,15 +257,60 @@ def read_survival(y: Any) -> NDArray[np.float64]:
     if not is_code.all():
         raise ValueError(
             "Events in y must be bool, or the numbers of causes, 0 for none. "
-            f"Got {codes[~is_code][0]}."
+            f"Got {codes[~is_code][0]}. Events come first, times second."
         )
     return pairs
 
 
-def _split(y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return events and times."""
-    if isinstance(y, tuple) and len(y) == 2:
-        return np.asarray(y[0]), np.asarray(y[1])
+def check_codes(y: NDArray[np.float64]) -> None:
+    """Look for two mistakes in events and times of shape (n_samples, 2) that are legal.
+
+    Raise ValueError if times seem to stand in the place of events, and warn if no event is 0 though
+    there are other codes than 1.
+    """
+    events, times = y.T
+    causes = np.unique(events[events > 0])
+    n_times = np.unique(times).shape[0]
+    # Swapped, codes of one or two causes and of censoring become two or three times.
+    if (n_times <= 2 < causes.shape[0]) or causes.shape[0] > 10 * n_times:
+        raise ValueError(
+            "y must have events first and times second. Got events of "
+            f"{causes.shape[0]} causes and {n_times} different times: they seem to be swapped."
+        )
+    if causes.size and causes[-1] > 1 and (events > 0).all():
+        codes = ", ".join(f"{code:g}" for code in causes[:5])
+        warn_caller(
+            f"No sample is censored: the codes of events in y are {codes}, and none is 0, which "
+            "stands for a censored time. If 1 stands for censored and 2 for an event, as in R, "
+            "subtract 1 from the codes."
+        )
+
+
+def is_pair(y: Any) -> bool:
+    """Return whether a target is given as (events, times)."""
+    return isinstance(y, tuple) and len(y) == 2
+
+
+def take_survival(y: Any, rows: NDArray[np.intp]) -> Any:
+    """Return some rows of a target, in the form in which it is given."""
+    return tuple(take_rows(part, rows) for part in y) if is_pair(y) else take_rows(y, rows)
+
+
+def make_indexable(y: Any) -> Any:
+    """Return a target whose rows scikit-learn can take: a structured array in place of a pair."""
+    if not is_pair(y):
+        return y
+    pairs = read_survival(y)
+    kind = _to_array(y[0]).dtype
+    packed = np.empty(pairs.shape[0], dtype=[("event", kind), ("time", np.float64)])
+    packed["event"], packed["time"] = pairs.T
+    return packed
+
+
+def _split(y: Any) -> tuple[list[Any], list[Any]]:
+    """Return the names of events and times, if they have any, and the two themselves."""
+    if is_pair(y):
+        return [getattr(part, "name", None) for part in y], list(y)
     if hasattr(y, "columns"):
         frame = nw.from_native(y, eager_only=True)
         if len(frame.columns) != 2:
@@ -249,8 +318,7 @@ def _split(y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
                 "A data frame y must have two columns, events and times. "
                 f"Got {len(frame.columns)} of them."
             )
-        events, times = (frame.get_column(name).to_numpy() for name in frame.columns)
-        return events, times
+        return frame.columns, [frame.get_column(name).to_numpy() for name in frame.columns]
     array = np.asarray(y)
     if array.dtype.names is not None:
         if len(array.dtype.names) != 2:
@@ -258,15 +326,40 @@ def _split(y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
                 "A structured array y must have two fields, events and times. "
                 f"Got {len(array.dtype.names)} of them."
             )
-        events, times = (array[name] for name in array.dtype.names)
-        if times.dtype.kind == "b" and events.dtype.kind != "b":
-            raise ValueError(
-                "A structured array y must have events in the first field and times in the second."
-            )
-        return events, times
+        return list(array.dtype.names), [array[name] for name in array.dtype.names]
     if array.ndim != 2 or array.shape[1] != 2:
         raise ValueError(
             "y must be a structured array of events and times, a data frame or an array of these "
             f"two columns, or a pair (events, times). Got an array of shape {array.shape}."
         )
-    return array[:, 0], array[:, 1]
+    return [None, None], [array[:, 0], array[:, 1]]
+
+
+def _to_array(part: Any) -> NDArray[Any]:
+    """Return an array; of objects such as Python's bools, one of their common type."""
+    array = np.asarray(part)
+    return np.asarray(array.tolist()) if array.dtype.kind == "O" else array
+
+
+def _name_types(array: NDArray[Any]) -> str:
+    """Return the type of values, for a message."""
+    if array.dtype.kind != "O":
+        return str(array.dtype)
+    return "objects of " + ", ".join(sorted({type(value).__name__ for value in array.flat}))
+
+
+def _check_places(names: list[Any], events: NDArray[Any], times: NDArray[Any]) -> None:
+    """Raise ValueError if types or names tell that times stand in the place of events."""
+    first, second = (re.split(r"[\W\d_]+", str(name).lower()) for name in names)
+    are_swapped = (
+        any(map(_WORDS_OF_TIMES.fullmatch, first))
+        and any(map(_WORDS_OF_EVENTS.fullmatch, second))
+        and not any(map(_WORDS_OF_TIMES.fullmatch, second))
+    )
+    if are_swapped:
+        got = f"{names[0]!r} and {names[1]!r}"
+    elif times.dtype.kind == "b" and events.dtype.kind != "b":
+        got = f"values of type {events.dtype} and {times.dtype}"
+    else:
+        return
+    raise ValueError(f"y must have events first and times second. Got {got}: they are swapped.")

@@ -14,7 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn import model_selection as of_sklearn
 
+from spinney._common.asking import find_model
+from spinney._common.messages import reject_parameter
+from spinney.model_selection._asked import AskedEstimator
 from spinney.model_selection._sharing import CrossValidation, find_scoring_obstacle
+
+# Methods that scikit-learn's function knows.
+_METHODS = ("predict", "predict_proba", "predict_log_proba", "decision_function")
 
 
 def cross_validate(
@@ -240,16 +246,18 @@ def cross_val_predict(
         Parameters that are passed to the estimator's `fit`, the scorer and the splitter.
     pre_dispatch : int or str, default='2*n_jobs'
         Where folds are refitted, the number of folds that are dispatched at once.
-    method : {'predict', 'predict_proba', 'predict_log_proba', 'decision_function'}, \
-            default='predict'
-        The method of the estimator that predicts.
+    method : str, default='predict'
+        The method of the estimator that predicts: 'predict', 'predict_proba', 'predict_log_proba',
+        'decision_function', or any other one that takes samples and returns an array of a row for
+        each, such as 'predict_survival_function', 'predict_quantile' or 'predict_standard_error'.
+        Those are also found at the end of a pipeline.
 
     Returns
     -------
     predictions : ndarray, or list of ndarray
-        As in scikit-learn. Columns of probabilities are in the order of the sorted classes. For a
-        class that does not occur in a training set they are 0, and their logarithms the lowest
-        finite number.
+        As in scikit-learn; of 'predict_survival_function' an array of functions of time. Columns of
+        probabilities are in the order of the sorted classes. For a class that does not occur in a
+        training set they are 0, and their logarithms the lowest finite number.
 
     Examples
     --------
@@ -263,6 +271,14 @@ def cross_val_predict(
     True
     """
     work = CrossValidation(estimator, X, y, groups, cv, params, n_jobs, verbose)
+    if method not in _METHODS:
+        is_name = isinstance(method, str)
+        if not (is_name and any(hasattr(of, method) for of in (estimator, find_model(estimator)))):
+            expected = "the name of a method of the estimator"
+            reject_parameter("cross_val_predict", "method", method, expected)
+        refits = work.prepare_refits()
+        refits["estimator"] = AskedEstimator(refits["estimator"], method)
+        return of_sklearn.cross_val_predict(**refits, pre_dispatch=pre_dispatch)
     shared = None
     # scikit-learn fits to codes where predictions have a column for each class.
     is_coded = method in ("predict_proba", "predict_log_proba") and hasattr(estimator, method)

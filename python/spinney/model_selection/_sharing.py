@@ -25,6 +25,7 @@ from sklearn.utils import indexable
 
 from spinney._cluster.growth import get_workers
 from spinney._common.messages import is_ours, warn_caller
+from spinney._fit.survival import SurvivalTarget, make_indexable
 from spinney._fit.target import ClassTarget
 from spinney.dataset import Dataset
 from spinney.ensemble._bagged import BaseBaggedTrees
@@ -86,6 +87,8 @@ class CrossValidation:
         """Read the labels, so that scikit-learn splits and scores by what `fit` sees."""
         if isinstance(self.estimator, ClassTarget):
             self.y = self.estimator._read_y(self.y)
+        elif any(isinstance(part, SurvivalTarget) for part in _list_parts(self.estimator)):
+            self.y = make_indexable(self.y)
 
     def share(
         self,
@@ -268,7 +271,9 @@ class CrossValidation:
             estimator = self._refits.make_estimator()
             params = {**(params or {}), ROWS: np.arange(_count_rows(self.X))}
         elif (
-            getattr(type(estimator), "fit", None) is BaseBaggedTrees.fit
+            isinstance(estimator, BaseBaggedTrees)
+            # A subclass of the user's may have a `fit` that takes no ids.
+            and is_ours(type(estimator).fit.__module__)
             and isinstance(estimator.bootstrap, str)
             and (params is None or (isinstance(params, dict) and params.get("sample_ids") is None))
             and (isinstance(self.X, (list, tuple)) or len(getattr(self.X, "shape", ())) > 0)
@@ -349,11 +354,16 @@ def _predicts_like_ours(estimator_class: type) -> bool:
 
 def _draws_by_place(estimator: Any) -> bool:
     """Return whether an estimator holds a forest whose draws depend on ids of samples."""
-    if isinstance(estimator, type) or not hasattr(estimator, "get_params"):
-        return False
-    parts = estimator.get_params(deep=True).values()
+    parts = _list_parts(estimator)[1:]
     forests = (part for part in parts if isinstance(part, BaseBaggedTrees))
     return any(isinstance(forest.bootstrap, str) for forest in forests)
+
+
+def _list_parts(estimator: Any) -> list[Any]:
+    """Return an estimator and its parameters, among them the estimators that it holds."""
+    if isinstance(estimator, type) or not hasattr(estimator, "get_params"):
+        return [estimator]
+    return [estimator, *estimator.get_params(deep=True).values()]
 
 
 def _weighs_labels(estimator: Any) -> bool:
