@@ -359,13 +359,14 @@ causes_
     The numbers of the causes of events, ascending: 1 if `y` has bools.
 feature_importances_
     Mean over the trees of the sum of the log-rank statistics of the splits on each feature,
-    normalised to a sum of 1.
+    normalised to a sum of 1. They are biased towards features with many distinct values, such as
+    ids, which can fit noise: `permutation_importance_oob` is not.
 oob_score
     Whether to predict the risk of each training sample by the trees that were not grown on it, and
     to score these out-of-bag predictions. True: by concordance. A callable is called with the
-    events and times, of shape (n_samples, 2), and the predicted risks, and returns the score.
-    Samples that every tree was grown on are left out, with a warning. Needs a `bootstrap` other
-    than False.
+    events and times, in the form in which `fit` got them, and the predicted risks, and returns the
+    score. Samples that every tree was grown on are left out, with a warning. Needs a `bootstrap`
+    other than False.
 oob_prediction_
     Out-of-bag risks of the training samples, NaN for samples that every tree was grown on. Exists
     only if `oob_score` is not False.

@@ -106,10 +106,37 @@ def test_its_scores_take_our_curves():
     hazards = forest.predict_cumulative_hazard_function(X[300:], return_array=True, times=times)
     auc, _ = cumulative_dynamic_auc(y[:300], y[300:], hazards, times)
     assert np.all(auc > 0.6)
-    # Ours take targets in any form.
-    train, test = ((part["event"], part["time"]) for part in (y[:300], y[300:]))
-    found = spinney.survival.integrated_brier_score(train, test, curves, times)
-    assert found == integrated_brier_score(y[:300], y[300:], curves, times)
-    found, mean = spinney.survival.cumulative_dynamic_auc(train, test, hazards, times)
-    np.testing.assert_array_equal(found, auc)
-    assert auc.min() <= mean <= auc.max()
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("decimals", [0, 1, 8])
+def test_scores(seed, decimals):
+    from sksurv import metrics
+
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=240)
+    times, ends = 5 * rng.exponential(np.exp(-x)), rng.uniform(0, 12, 240)
+    y = np.empty(240, dtype=[("event", "?"), ("time", "<f8")])
+    y["event"] = times <= ends
+    y["time"] = np.ceil(np.minimum(times, ends) * 10**decimals) / 10**decimals
+    train, test = y[:120], y[120:]
+    pairs = [(part["event"], part["time"]) for part in (train, test)]
+    at = np.linspace(max(test["time"].min(), 0.1), 5.5, 7)
+    curves = np.exp(-np.outer(np.exp(x[120:]), at) / 5)
+    risks = np.round(x[120:] + rng.normal(size=120), 1)
+    for name, estimate in (
+        ("brier_score", curves),
+        ("integrated_brier_score", curves),
+        ("cumulative_dynamic_auc", risks),
+        ("cumulative_dynamic_auc", 1 - curves),
+    ):
+        found = getattr(spinney.survival, name)(*pairs, estimate, at)
+        expected = getattr(metrics, name)(train, test, estimate, at)
+        if name == "integrated_brier_score":
+            found, expected = [found], [expected]
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-12)
+    found = spinney.survival.concordance_index_ipcw(*pairs, risks, tau=6)
+    assert found.cindex == pytest.approx(
+        metrics.concordance_index_ipcw(train, test, risks, tau=6)[0], rel=1e-12
+    )

@@ -68,6 +68,8 @@ CAUSES: dict[str, Callable[[Path], object]] = {
         classifier(warm_start=True).fit(X, Y).set_params(n_estimators=2).fit(X, Y)
     ),
     "y must be a structured": lambda _: RandomSurvivalForest(3).fit(X, Y),
+    "y must have events": lambda _: RandomSurvivalForest(3).fit(X, (np.arange(len(Y)), Y)),
+    "No sample is censored": lambda _: RandomSurvivalForest(3).fit(X, (Y + 1, X[:, 0] ** 2)),
     "This … instance": lambda _: classifier().predict(X),
     "X has … columns": lambda _: classifier().fit(CITIES.assign(land="x"), CITY_Y),
     'categorical_features="from_dtype" finds': lambda _: classifier(

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from spinney._common.checks import check_int
 from spinney._common.messages import reject_parameter
 from spinney._common.progress import show_progress
+from spinney._common.rows import take_rows
 from spinney._common.types import (
     Classes,
     ImportanceType,
@@ -164,6 +165,7 @@ class OobImportance(OutOfBag, ABC):
             reject_parameter(_NAME, "importance_type", importance_type, expected)
         check_int(_NAME, "n_null_fits", n_null_fits, 0)
         random = check_random_state(random_state)
+        scoring = self._find_scorer(scoring)
         loss = self._read_scoring(scoring)
         is_permuted = importance_type == "permutation"
         for name, value in (("groups", groups), ("scoring", scoring)):
@@ -172,7 +174,7 @@ class OobImportance(OutOfBag, ABC):
                 reject_parameter(_NAME, name, value, expected)
         group_of, n_groups = self._read_groups(groups)
         seed = int(random.randint(np.iinfo(np.int32).max))
-        samples, y = X, self._read_y(y)
+        samples, y = X, self._read_given(y)
         X, target, draws = self._read_training(X, y)
         if loss is None:
             training = (samples, y, draws)
@@ -196,7 +198,7 @@ class OobImportance(OutOfBag, ABC):
             # The forest itself is one of those that chance may make.
             n_as_large = np.ones(mean.shape)
             for _ in range(n_null_fits):
-                null, of_null = self._fit_null(samples, y, random)
+                null, of_null = self._fit_null(samples, y, X.shape[0], random)
                 result = null.permutation_importance_oob(
                     samples,
                     of_null,
@@ -215,9 +217,23 @@ class OobImportance(OutOfBag, ABC):
             p_values=p_values,
         )
 
-    def _fit_null(self, X: Any, y: Any, random: np.random.RandomState) -> tuple[Any, Any]:
+    def _read_given(self, y: Any) -> Any:
+        """Return targets in the form that functions get, and from which rows can be taken."""
+        return self._read_y(y)
+
+    def _take_given(self, y: Any, rows: NDArray[np.intp]) -> Any:
+        """Return some rows of what `_read_given` returns."""
+        return take_rows(y, rows)
+
+    def _find_scorer(self, scoring: Any) -> Any:
+        """Return a scorer in place of a name that scikit-learn does not know."""
+        return scoring
+
+    def _fit_null(
+        self, X: Any, y: Any, n_samples: int, random: np.random.RandomState
+    ) -> tuple[Any, Any]:
         """Return a forest like this one for a permuted target, and the target."""
-        permuted = np.asarray(y)[random.permutation(len(y))]
+        permuted = self._take_given(y, random.permutation(n_samples))
         seed = int(random.randint(np.iinfo(np.int32).max))
         null: Any = clone(self)
         return null.set_params(random_state=seed).fit(X, permuted), permuted

@@ -14,7 +14,7 @@ from sklearn.metrics import check_scoring, get_scorer, get_scorer_names
 from spinney._common.progress import show_progress
 from spinney._common.rows import take_rows
 from spinney._fit.draws import Draws
-from spinney._fit.survival import score_risks
+from spinney._fit.survival import read_survival, score_risks
 from spinney._spinney import forest_oob_changes
 
 
@@ -28,7 +28,7 @@ class _OobEstimator(BaseEstimator):
     def hold(self, forest: Any, sums: NDArray[np.float64], counts: NDArray[np.uint32]) -> None:
         """Take sums of what trees predict for samples, and the numbers of these trees."""
         self._forest, self._sums, self._counts = forest, sums, counts
-        for name in ("n_features_in_", "n_outputs_", "classes_", "n_classes_"):
+        for name in ("n_features_in_", "n_outputs_", "classes_", "n_classes_", "cause"):
             if hasattr(forest, name):
                 setattr(self, name, getattr(forest, name))
 
@@ -68,7 +68,7 @@ class _OobSurvival(_OobEstimator):
         return self._find_values(X)[..., 0]
 
     def score(self, X: Any, y: Any) -> float:
-        return score_risks(y, self.predict(X), self._forest.cause)
+        return score_risks(read_survival(y), self.predict(X), self._forest.cause)
 
 
 _ESTIMATORS = {
@@ -156,7 +156,7 @@ def score_permutations(
     if known.size == 0:
         raise ValueError("There is no tree that has not seen all samples.")
     if known.size < counts.size:
-        samples, y = (take_rows(part, known) for part in (samples, y))
+        samples, y = take_rows(samples, known), forest._take_given(y, known)
         sums, counts = sums[known], counts[known]
     # Where a sample is among those that a tree has not seen.
     place_of = np.zeros(X.shape[0], dtype=np.intp)

@@ -212,11 +212,9 @@ class BaseForest(
     ) -> None:
         """Set the attributes of out-of-bag estimates, given what `_predict_oob` returns."""
 
-    def _score_oob(
-        self, true: NDArray[Any], predicted: NDArray[Any], default: Callable[..., Any]
-    ) -> Any:
+    def _score_oob(self, true: Any, predicted: NDArray[Any], default: Callable[..., Any]) -> Any:
         """Return the score of samples that have predictions out of bag; NaN if there are none."""
-        if true.shape[0] == 0:
+        if predicted.shape[0] == 0:
             return np.nan
         return (self.oob_score if callable(self.oob_score) else default)(true, predicted)
 

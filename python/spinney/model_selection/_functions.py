@@ -18,6 +18,7 @@ from spinney._common.asking import find_model
 from spinney._common.messages import reject_parameter
 from spinney.model_selection._asked import AskedEstimator
 from spinney.model_selection._sharing import CrossValidation, find_scoring_obstacle
+from spinney.survival._scorers import read_scoring
 
 # Methods that scikit-learn's function knows.
 _METHODS = ("predict", "predict_proba", "predict_log_proba", "decision_function")
@@ -72,7 +73,8 @@ def cross_validate(
     groups : array-like of shape (n_samples,), default=None
         Group labels of the samples, which are passed to the splitter `cv`.
     scoring : str, callable, list, tuple, or dict, default=None
-        What to evaluate, as in scikit-learn.
+        What to evaluate, as in scikit-learn. Survival models also have the names of
+        :func:`spinney.survival.make_survival_scorer`.
     cv : int, cross-validation generator or an iterable, default=None
         How the data are split, as in scikit-learn.
     n_jobs : int, default=None
@@ -111,6 +113,7 @@ def cross_validate(
     >>> bool(scores["test_roc_auc"].mean() > 0.97)
     True
     """
+    scoring = read_scoring(scoring)
     work = CrossValidation(estimator, X, y, groups, cv, params, n_jobs, verbose)
     obstacle = find_scoring_obstacle(scoring, error_score, several=True)
     if return_train_score is not False:
@@ -161,7 +164,8 @@ def cross_val_score(
     groups : array-like of shape (n_samples,), default=None
         Group labels of the samples, which are passed to the splitter `cv`.
     scoring : str or callable, default=None
-        What to evaluate, as in scikit-learn.
+        What to evaluate, as in scikit-learn. Survival models also have the names of
+        :func:`spinney.survival.make_survival_scorer`.
     cv : int, cross-validation generator or an iterable, default=None
         How the data are split, as in scikit-learn.
     n_jobs : int, default=None
@@ -192,6 +196,7 @@ def cross_val_score(
     >>> bool(cross_val_score(forest, X, y, cv=10).mean() > 0.9)
     True
     """
+    scoring = read_scoring(scoring)
     work = CrossValidation(estimator, X, y, groups, cv, params, n_jobs, verbose)
     obstacle = find_scoring_obstacle(scoring, error_score, several=False)
     shared = work.share(obstacle, fails=isinstance(error_score, str))

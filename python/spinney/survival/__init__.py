@@ -3,7 +3,13 @@
 from spinney._fit.survival import Concordance, concordance_index, kaplan_meier_estimator
 from spinney.survival._forest import ExtraSurvivalTrees, RandomSurvivalForest
 from spinney.survival._lazy import LazySurvivalForest
-from spinney.survival._scores import cumulative_dynamic_auc, integrated_brier_score
+from spinney.survival._scorers import make_survival_scorer
+from spinney.survival._scores import (
+    brier_score,
+    concordance_index_ipcw,
+    cumulative_dynamic_auc,
+    integrated_brier_score,
+)
 from spinney.survival._step_function import StepFunction
 from spinney.survival._tree import SurvivalTree
 
@@ -14,8 +20,11 @@ __all__ = [
     "RandomSurvivalForest",
     "StepFunction",
     "SurvivalTree",
+    "brier_score",
     "concordance_index",
+    "concordance_index_ipcw",
     "cumulative_dynamic_auc",
     "integrated_brier_score",
     "kaplan_meier_estimator",
+    "make_survival_scorer",
 ]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
+from spinney._common.messages import reject_parameter
 from spinney._common.types import (
     Bootstrap,
     CategoryOrder,
@@ -20,14 +20,15 @@ from spinney._common.types import (
 )
 from spinney._fit.leaf_rows import refuse_other_samples
 from spinney._fit.params import store_parameters
-from spinney._fit.survival import score_risks
+from spinney._fit.survival import read_survival, score_risks, take_survival
 from spinney._fit.target import EncodedTarget
 from spinney.ensemble._forest import BaseForest
 from spinney.survival._base import StoredSurvivalModel, SurvivalForest
+from spinney.survival._scorers import SCORERS_OF_RISKS, SurvivalScorer, read_scoring
 from spinney.survival._tree import SurvivalTree
 
 if TYPE_CHECKING:
-    pass
+    from typing_extensions import Self
 
 
 class BaseSurvivalForest(SurvivalForest, StoredSurvivalModel, BaseForest):
@@ -37,6 +38,8 @@ class BaseSurvivalForest(SurvivalForest, StoredSurvivalModel, BaseForest):
     _tree_class: ClassVar[type[SurvivalTree]] = SurvivalTree
 
     oob_prediction_: NDArray[np.float64]
+    # The argument `y` of `fit`, while it runs.
+    _given: Any
 
     def _select_estimator_params(self) -> dict[str, Any]:
         known = self._tree_class().get_params(deep=False)
@@ -70,13 +73,28 @@ class BaseSurvivalForest(SurvivalForest, StoredSurvivalModel, BaseForest):
             "of its own trees alone."
         )
 
+    def _fit(self, X: Any, y: Any, sample_weight: Any, sample_ids: Any, samples: Any) -> Self:
+        # A function that scores out of bag gets the targets as they are given.
+        self._given = y
+        try:
+            return super()._fit(X, y, sample_weight, sample_ids, samples)
+        finally:
+            self.__dict__.pop("_given", None)
+
     def _set_oob_attributes(
-        self, values: NDArray[np.float64], target: EncodedTarget, is_known: NDArray[np.bool_]
+        self,
+        values: NDArray[np.float64],
+        target: EncodedTarget,  # noqa: ARG002 - see `_fit`
+        is_known: NDArray[np.bool_],
     ) -> None:
         risks = self.oob_prediction_ = values[..., 0]
-        events_and_times = np.ascontiguousarray(target.y[is_known][:, ::-1])
-        score = partial(score_risks, cause=self.cause)
-        self.oob_score_ = self._score_oob(events_and_times, risks[is_known], score)
+        known = np.flatnonzero(is_known)
+        self.oob_score_ = self._score_oob(
+            self._take_given(self._given, known), risks[known], self._score_risks
+        )
+
+    def _score_risks(self, y: Any, risks: NDArray[np.float64]) -> float:
+        return score_risks(read_survival(y), risks, self.cause)
 
     def _count_unseen(self, n_rows: int, n_threads: int) -> NDArray[np.uint8]:
         marks = self._mark_trees(n_rows, n_threads, True)
@@ -93,6 +111,21 @@ class BaseSurvivalForest(SurvivalForest, StoredSurvivalModel, BaseForest):
 
     def _read_oob_target(self, y: Any) -> NDArray[np.float64]:
         return self._read_y(y)
+
+    def _read_given(self, y: Any) -> Any:
+        read_survival(y)
+        return y
+
+    def _take_given(self, y: Any, rows: NDArray[np.intp]) -> Any:
+        return take_survival(y, rows)
+
+    def _find_scorer(self, scoring: Any) -> Any:
+        found = read_scoring(scoring)
+        if isinstance(found, SurvivalScorer) and found.needs_curves:
+            names = ", ".join(sorted(SCORERS_OF_RISKS))
+            expected = f"a score of risks, such as {names}"
+            reject_parameter("permutation_importance_oob", "scoring", scoring, expected)
+        return found
 
 
 class RandomSurvivalForest(BaseSurvivalForest):
@@ -136,9 +169,9 @@ class RandomSurvivalForest(BaseSurvivalForest):
     oob_score : bool or callable, default=False
         Whether to predict the risk of each training sample by the trees that were not grown on it,
         and to score these out-of-bag predictions. True: by concordance. A callable is called with
-        the events and times, of shape (n_samples, 2), and the predicted risks, and returns the
-        score. Samples that every tree was grown on are left out, with a warning. Needs a
-        `bootstrap` other than False.
+        the events and times, in the form in which `fit` got them, and the predicted risks, and
+        returns the score. Samples that every tree was grown on are left out, with a warning. Needs
+        a `bootstrap` other than False.
     n_jobs : int, default=None
         Number of threads for `fit` and for predictions. None means 1 unless
         `joblib.parallel_config` sets another number, and -1 means all processors. Results do not
@@ -220,7 +253,8 @@ class RandomSurvivalForest(BaseSurvivalForest):
         The numbers of the causes of events, ascending: 1 if `y` has bools.
     feature_importances_ : ndarray of shape (n_features,)
         Mean over the trees of the sum of the log-rank statistics of the splits on each feature,
-        normalised to a sum of 1.
+        normalised to a sum of 1. They are biased towards features with many distinct values, such
+        as ids, which can fit noise: `permutation_importance_oob` is not.
     forest_ : Forest
         The compiled forest.
     n_features_in_ : int
@@ -347,9 +381,9 @@ class ExtraSurvivalTrees(BaseSurvivalForest):
     oob_score : bool or callable, default=False
         Whether to predict the risk of each training sample by the trees that were not grown on it,
         and to score these out-of-bag predictions. True: by concordance. A callable is called with
-        the events and times, of shape (n_samples, 2), and the predicted risks, and returns the
-        score. Samples that every tree was grown on are left out, with a warning. Needs a
-        `bootstrap` other than False.
+        the events and times, in the form in which `fit` got them, and the predicted risks, and
+        returns the score. Samples that every tree was grown on are left out, with a warning. Needs
+        a `bootstrap` other than False.
     n_jobs : int, default=None
         Number of threads for `fit` and for predictions. None means 1 unless
         `joblib.parallel_config` sets another number, and -1 means all processors. Results do not
@@ -423,7 +457,8 @@ class ExtraSurvivalTrees(BaseSurvivalForest):
         The numbers of the causes of events, ascending: 1 if `y` has bools.
     feature_importances_ : ndarray of shape (n_features,)
         Mean over the trees of the sum of the log-rank statistics of the splits on each feature,
-        normalised to a sum of 1.
+        normalised to a sum of 1. They are biased towards features with many distinct values, such
+        as ids, which can fit noise: `permutation_importance_oob` is not.
     forest_ : Forest
         The compiled forest.
     n_features_in_ : int

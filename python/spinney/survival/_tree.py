@@ -120,7 +120,8 @@ class SurvivalTree(StoredSurvivalModel, BaseDecisionTree):
         The numbers of the causes of events, ascending: 1 if `y` has bools.
     feature_importances_ : ndarray of shape (n_features,)
         Mean over the trees of the sum of the log-rank statistics of the splits on each feature,
-        normalised to a sum of 1.
+        normalised to a sum of 1. They are biased towards features with many distinct values, such
+        as ids, which can fit noise: `permutation_importance_oob` is not.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
