@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.inspection import PartialDependenceDisplay
 from sklearn.model_selection import cross_val_score
 
 import spinney
@@ -538,6 +539,22 @@ def test_partial_dependence_at_times(model):
                 of_leaf = tree.predict_survival_function(inside, return_array=True, times=at)
                 expected += share * of_leaf[0] / len(trees)
         np.testing.assert_allclose(found["average"][:, i, j], expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("model_class", MODELS)
+def test_partial_dependence_is_drawn_by_scikit_learn(model_class):
+    pytest.importorskip("matplotlib").use("Agg")
+    import matplotlib.pyplot as plt
+
+    model = model_class(random_state=0).fit(X, Y)
+    shown = PartialDependenceDisplay.from_estimator(model, X[:9], [0, (0, 1)], grid_resolution=4)
+    one, both = shown.pd_results
+    assert both["average"].shape == (1, 4, 4)
+    for value, average in zip(one["grid_values"][0], one["average"][0], strict=True):
+        rows = X[:9].copy()
+        rows[:, 0] = value
+        assert average == pytest.approx(model.predict(rows).mean())
+    plt.close("all")
 
 
 def test_times_of_partial_dependence_are_checked():

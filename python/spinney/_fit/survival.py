@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import Tags
+from sklearn.utils import RegressorTags, Tags
 
 from spinney._common.messages import warn_caller
 from spinney._common.rows import take_rows
@@ -67,6 +67,9 @@ class SurvivalTarget:
         tags: Tags = super().__sklearn_tags__()  # type: ignore[misc]
         tags.target_tags.required = True
         tags.target_tags.single_output = False
+        # The risk is a number, and scikit-learn draws partial dependence of regressors.
+        tags.estimator_type = "regressor"
+        tags.regressor_tags = RegressorTags()
         return tags
 
     def _read_y(self, y: Any) -> NDArray[np.float64]:

@@ -46,7 +46,7 @@ class AskedEstimator(MetaEstimatorMixin, BaseEstimator):
         """Return what the method returns; raise TypeError unless that is a value per sample."""
         values = ask(self.estimator_, self.method, X)
         n_samples = X.shape[0] if hasattr(X, "shape") else len(X)
-        shape = getattr(values, "shape", ())
+        shape: Any = getattr(values, "shape", ())
         if len(shape) == 0 or shape[0] != n_samples:
             raise TypeError(
                 f"method must return an array of a row for each of {n_samples} samples. "

@@ -36,12 +36,9 @@ class SurvivalScorer:
 
     def __repr__(self) -> str:
         """Return the call that makes it."""
-        given = (("times", self.times), ("tau", self.tau), ("cause", self.cause))
-        options = "".join(
-            f", {name}={np.ndarray.tolist(value) if name == 'times' else value}"
-            for name, value in given
-            if value is not None
-        )
+        times = None if self.times is None else self.times.tolist()
+        given = (("times", times), ("tau", self.tau), ("cause", self.cause))
+        options = "".join(f", {name}={value}" for name, value in given if value is not None)
         return f"make_survival_scorer({self.name!r}{options})"
 
     @property
@@ -88,10 +85,14 @@ def _ask_curves(
     estimator: Any, X: Any, at: NDArray[np.float64], cause: int | None
 ) -> NDArray[np.float64]:
     """Return the probabilities of no event, or of an event of a cause, at some times."""
+    options: dict[str, Any] = {"return_array": True, "times": at}
     if cause is None:
-        return ask(estimator, "predict_survival_function", X, return_array=True, times=at)
-    method = "predict_cumulative_incidence_function"
-    return ask(estimator, method, X, return_array=True, times=at, cause=cause)
+        method = "predict_survival_function"
+    else:
+        method = "predict_cumulative_incidence_function"
+        options["cause"] = cause
+    curves: NDArray[np.float64] = ask(estimator, method, X, **options)
+    return curves
 
 
 def make_survival_scorer(
