@@ -712,3 +712,36 @@ def test_what_curves_are_not_drawn_of():
     ):
         with pytest.raises((TypeError, ValueError), match=message):
             plot_survival_function(model, rows, labels=labels)
+
+
+@pytest.mark.parametrize("model_class", [SurvivalTree, *FORESTS])
+def test_contributions_to_survival_at_times(model_class):
+    model = model_class(random_state=0).fit(X, Y)
+    at = [0.5, 1.25, 3.0]
+    values = model.shap_values(X[:9], times=at)
+    assert values.shape == (9, 5, 3)
+    base = model.expected_survival(at)
+    curves = model.predict_survival_function(X[:9], return_array=True, times=at)
+    np.testing.assert_allclose(values.sum(axis=1) + base, curves, atol=1e-12)
+    # Each time for itself, and as matrices.
+    one = model.shap_values(X[:9], times=[1.25])
+    np.testing.assert_allclose(one[..., 0], values[..., 1], atol=1e-12)
+    matrices = model.shap_values(sparse.csr_array(X[:9]), times=at)
+    for matrix, of_time in zip(matrices, np.moveaxis(values, 2, 0), strict=True):
+        np.testing.assert_allclose(matrix.toarray(), of_time, atol=1e-12)
+    pairs = model.shap_values(X[:9], interactions=True, times=at)
+    np.testing.assert_allclose(pairs.sum(axis=2), values, atol=1e-12)
+    with pytest.raises(ValueError, match="times must be finite numbers, ascending"):
+        model.shap_values(X[:9], times=[2, 1])
+    with pytest.raises(ValueError, match="'interactions' parameter of shap_values must be a bool"):
+        model.shap_values(X[:9], interactions=1, times=at)
+
+
+def test_shap_shows_survival_at_times():
+    pytest.importorskip("shap")
+    forest = RandomSurvivalForest(4, random_state=0).fit(X, Y)
+    shown = forest.to_shap(X[:9], times=[0.5, 3.0])
+    np.testing.assert_array_equal(shown.values, forest.shap_values(X[:9], times=[0.5, 3.0]))
+    np.testing.assert_array_equal(shown.base_values[4], forest.expected_survival([0.5, 3.0]))
+    assert list(shown.output_names) == ["0.5", "3"]
+    assert forest.to_shap(X[:9]).values.shape == (9, 5)

@@ -115,15 +115,19 @@ class ShapValues(ABC):
         R. Wettenstein, R. Mitchell, P. Yu, "Quadrature-TreeSHAP: Depth-Independent TreeSHAP and
         Shapley Interactions", arXiv 2605.04497, 2026.
         """
+        check_is_fitted(self)
+        return self._shape_explanation(self._contribute(self._get_forest(), X, interactions))
+
+    def _contribute(self, forest: Forest, X: Any, interactions: Any) -> Any:
+        """Return contributions to all values of a forest that has the splits of this model."""
         if not is_bool(interactions):
             reject_parameter("shap_values", "interactions", interactions, "a bool")
         if not interactions:
             is_sparse = X.is_sparse if isinstance(X, Dataset) else sparse.issparse(X)
-            return self._shape_explanation(self._explain(X, is_sparse))
+            return self._explain(X, is_sparse, forest)
         X = self._validate_X_predict(X)
         with self._show_explaining() as watcher:
-            values = forest_shap_interactions(self._get_forest(), X, self._count_threads(), watcher)
-        return self._shape_explanation(values)
+            return forest_shap_interactions(forest, X, self._count_threads(), watcher)
 
     def to_shap(self, X: Any) -> Any:
         """Explain predictions by the contributions of the features, for the plots of shap.
@@ -150,29 +154,29 @@ class ShapValues(ABC):
             If `X` is illegal, or if there are several outputs of classes, which shap has no form
             for.
         """
-        try:
-            import shap
-        except ImportError as error:
-            raise ImportError(
-                "to_shap makes an object of shap, which is not installed: pip install shap"
-            ) from error
+        _import_shap()
         check_is_fitted(self)
         if self._task == "classification" and self.n_outputs_ > 1:
             raise ValueError(
                 "to_shap explains one output of classes. "
                 f"Got an estimator with {self.n_outputs_} outputs of classes."
             )
-        values = self._shape_explanation(self._explain(X, sparse_output=False))
+        forest = self._get_forest()
+        values = self._shape_explanation(self._explain(X, sparse_output=False, forest=forest))
+        classes = self.classes_ if self._task == "classification" else None
+        return self._make_explanation(X, values, self.expected_value_, classes)
+
+    def _make_explanation(self, X: Any, values: Any, expected: Any, outputs: Any) -> Any:
+        """Return contributions, of shape (n_samples, n_features[, n_outputs]), for shap."""
+        shap = _import_shap()
         X = X._read_values() if isinstance(X, Dataset) else X
-        expected = np.asarray(self.expected_value_)
+        expected = np.asarray(expected)
         return shap.Explanation(
             values=values,
             base_values=np.broadcast_to(expected, (values.shape[0], *expected.shape)).copy(),
             data=X.toarray() if sparse.issparse(X) else np.asarray(X),
             feature_names=self._list_feature_names(),
-            output_names=[str(label) for label in self.classes_]
-            if self._task == "classification"
-            else None,
+            output_names=None if outputs is None else [str(label) for label in outputs],
         )
 
     def explain(self, row: Any, *, n_features: int = 8, Y: Any = None) -> ExplainedPrediction:
@@ -217,13 +221,11 @@ class ShapValues(ABC):
         )
         return None if names is None else [str(name) for name in names]
 
-    def _explain(self, X: Any, sparse_output: bool) -> Any:
+    def _explain(self, X: Any, sparse_output: bool, forest: Forest) -> Any:
         """Return contributions to all values: (n_samples, n_features, n_values), or matrices."""
         X = self._validate_X_predict(X)
         with self._show_explaining() as watcher:
-            return forest_shap_values(
-                self._get_forest(), X, sparse_output, self._count_threads(), watcher
-            )
+            return forest_shap_values(forest, X, sparse_output, self._count_threads(), watcher)
 
     def _show_explaining(self) -> AbstractContextManager[Callable[[int], None] | None]:
         """Return a context that shows the trees that are finished, if the user wants it."""
@@ -261,3 +263,13 @@ class ShapValues(ABC):
 
     classes_: Classes
     n_classes_: int | NDArray[np.int64]
+
+
+def _import_shap() -> Any:
+    try:
+        import shap
+    except ImportError as error:
+        raise ImportError(
+            "to_shap makes an object of shap, which is not installed: pip install shap"
+        ) from error
+    return shap

@@ -16,6 +16,7 @@ from spinney._fit.target import EncodedTarget
 from spinney._fit.task import Settings, Task
 from spinney._spinney import Forest, predict_leaf_curves
 from spinney.survival._curves import SurvivalCurves
+from spinney.survival._explained import ExplainedCurves
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -126,7 +127,7 @@ class SurvivalForest(SurvivalModel):
         return values[:, 0]
 
 
-class StoredSurvivalModel(SurvivalModel):
+class StoredSurvivalModel(ExplainedCurves, SurvivalModel):
     """Base class of the survival models that store trees and the training samples of leaves."""
 
     # In the order of times.
@@ -184,18 +185,6 @@ class StoredSurvivalModel(SurvivalModel):
         """Return the survival at some times in some leaves of a tree."""
         rows = self._leaf_rows.of_tree(number)
         return self._find_curves(rows, leaves[:, None], at, "survival")
-
-    def _make_forest_of_curves(self, at: NDArray[np.float64]) -> Forest:
-        """Return a forest of the same splits, whose leaves predict the survival at some times."""
-        forest: Forest = self._get_forest()  # type: ignore[attr-defined]
-        trees = []
-        for number in range(len(forest)):
-            tree = forest.tree(number)
-            leaves = np.flatnonzero(tree.children_left < 0)
-            values = np.zeros((tree.node_count, at.shape[0]))
-            values[leaves] = self._find_curves_of_tree(number, leaves, at)
-            trees.append(tree.with_values(values))
-        return Forest(trees, forest.seeds)
 
     def _restore(self, attributes: dict[str, Any], forest: Forest) -> str | None:
         fault: str | None = super()._restore(attributes, forest)  # type: ignore[misc]
