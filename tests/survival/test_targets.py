@@ -82,9 +82,14 @@ def test_events_and_times_that_are_swapped_are_told(form, events):
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
 def test_all_models_tell_what_is_swapped(model):
-    for y in ((np.arange(N), EVENTS), (np.arange(N), EVENTS + 1)):
+    swapped = ((np.arange(N), EVENTS), (np.arange(N), EVENTS + 1))
+    for y in swapped:
         with pytest.raises(ValueError, match="events first and times second"):
             model.fit(X, y)
+    fitted = clone(model).fit(X, (EVENTS, TIMES))
+    for y in swapped:
+        with pytest.raises(ValueError, match="events first and times second"):
+            fitted.score(X, y)
 
 
 @pytest.mark.parametrize(

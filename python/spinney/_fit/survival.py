@@ -262,30 +262,38 @@ def read_survival(y: Any) -> NDArray[np.float64]:
             "Events in y must be bool, or the numbers of causes, 0 for none. "
             f"Got {codes[~is_code][0]}. Events come first, times second."
         )
+    # Of a few samples that are scored, three may have three causes and two times.
+    _check_swapped(pairs, 0)
     return pairs
 
 
 def check_codes(y: NDArray[np.float64]) -> None:
-    """Look for two mistakes in events and times of shape (n_samples, 2) that are legal.
+    """Look for two mistakes in events and times of shape (n_samples, 2) that are to be learned.
 
     Raise ValueError if times seem to stand in the place of events, and warn if no event is 0 though
     there are other codes than 1.
     """
-    events, times = y.T
+    # Swapped, the codes of one cause and of censoring are two times.
+    _check_swapped(y, 2)
+    events = y[:, 0]
     causes = np.unique(events[events > 0])
-    n_times = np.unique(times).shape[0]
-    # Swapped, codes of one or two causes and of censoring become two or three times.
-    if (n_times <= 2 < causes.shape[0]) or causes.shape[0] > 10 * n_times:
-        raise ValueError(
-            "y must have events first and times second. Got events of "
-            f"{causes.shape[0]} causes and {n_times} different times: they seem to be swapped."
-        )
     if causes.size and causes[-1] > 1 and (events > 0).all():
         codes = ", ".join(f"{code:g}" for code in causes[:5])
         warn_caller(
             f"No sample is censored: the codes of events in y are {codes}, and none is 0, which "
             "stands for a censored time. If 1 stands for censored and 2 for an event, as in R, "
             "subtract 1 from the codes."
+        )
+
+
+def _check_swapped(y: NDArray[np.float64], n_few: int) -> None:
+    """Raise ValueError if there are far more causes than times, or few times and more causes."""
+    events, times = y.T
+    n_causes, n_times = np.unique(events[events > 0]).shape[0], np.unique(times).shape[0]
+    if n_causes > 10 * n_times or n_times <= n_few < n_causes:
+        raise ValueError(
+            f"y must have events first and times second. Got events of {n_causes} causes and "
+            f"{n_times} different times: they seem to be swapped."
         )
 
 
