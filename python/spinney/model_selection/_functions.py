@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from sklearn import model_selection as of_sklearn
 
 from spinney._common.asking import find_model
-from spinney._common.messages import reject_parameter
 from spinney.model_selection._asked import AskedEstimator
 from spinney.model_selection._sharing import CrossValidation, find_scoring_obstacle
 from spinney.survival._scorers import read_scoring
@@ -276,11 +275,8 @@ def cross_val_predict(
     True
     """
     work = CrossValidation(estimator, X, y, groups, cv, params, n_jobs, verbose)
-    if method not in _METHODS:
-        is_name = isinstance(method, str)
-        if not (is_name and any(hasattr(of, method) for of in (estimator, find_model(estimator)))):
-            expected = "the name of a method of the estimator"
-            reject_parameter("cross_val_predict", "method", method, expected)
+    holders = (estimator, find_model(estimator)) if isinstance(method, str) else ()
+    if method not in _METHODS and any(hasattr(holder, method) for holder in holders):
         refits = work.prepare_refits()
         refits["estimator"] = AskedEstimator(refits["estimator"], method)
         return of_sklearn.cross_val_predict(**refits, pre_dispatch=pre_dispatch)
