@@ -275,7 +275,8 @@ def cross_val_predict(
     True
     """
     work = CrossValidation(estimator, X, y, groups, cv, params, n_jobs, verbose)
-    holders = (estimator, find_model(estimator)) if isinstance(method, str) else ()
+    asked: Any = method
+    holders = (estimator, find_model(estimator)) if isinstance(asked, str) else ()
     if method not in _METHODS and any(hasattr(holder, method) for holder in holders):
         refits = work.prepare_refits()
         refits["estimator"] = AskedEstimator(refits["estimator"], method)
