@@ -363,10 +363,11 @@ feature_importances_
     ids, which can fit noise: `permutation_importance_oob` is not.
 oob_score
     Whether to predict the risk of each training sample by the trees that were not grown on it, and
-    to score these out-of-bag predictions. True: by concordance. A callable is called with the
-    events and times, in the form in which `fit` got them, and the predicted risks, and returns the
-    score. Samples that every tree was grown on are left out, with a warning. Needs a `bootstrap`
-    other than False.
+    to score these out-of-bag predictions. True: by concordance. "concordance",
+    "concordance_ipcw", "cumulative_dynamic_auc" or what `make_survival_scorer` returns for them
+    scores by it. Any other callable is called with the events and times, in the form in which `fit`
+    got them, and the predicted risks, and returns the score. Samples that every tree was grown on
+    are left out, with a warning. Needs a `bootstrap` other than False.
 oob_prediction_
     Out-of-bag risks of the training samples, NaN for samples that every tree was grown on. Exists
     only if `oob_score` is not False.

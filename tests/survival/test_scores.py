@@ -1,6 +1,7 @@
 """Scores of survival models, against their definitions."""
 
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -376,3 +377,23 @@ def test_importances_out_of_bag_by_names(name):
     by_cause = RandomSurvivalForest(20, cause=1, random_state=0).fit(X, y)
     again = by_cause.permutation_importance_oob(X, y, scoring=name, random_state=0).importances
     np.testing.assert_allclose(again, found, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_out_of_bag_scores_by_names(name):
+    X, y = make_forest_data()
+    scorer = make_survival_scorer(name)
+    forest = RandomSurvivalForest(20, random_state=0)
+    for score in (name, scorer, "accuracy", 3):
+        forest.set_params(oob_score=score)
+        if name == "neg_integrated_brier_score" or score not in (name, scorer):
+            with pytest.raises(
+                ValueError, match=r"'oob_score' parameter .* a score of risks among"
+            ):
+                forest.fit(X, y)
+            continue
+        forest.fit(X, y)
+        # A model that has these predictions gets the same score.
+        known = SimpleNamespace(predict=lambda _, risks=forest.oob_prediction_: risks)
+        assert forest.oob_score_ == scorer(known, X, y)
+        assert 0.5 < forest.oob_score_ < 1

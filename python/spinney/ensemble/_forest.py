@@ -172,12 +172,8 @@ class BaseForest(
         Raises InvalidParameterError if it is nothing that scores.
         """
         score = self.oob_score
-        if self._task == "survival":
-            is_legal, expected = is_bool(score) or callable(score), "a bool or a callable"
-        else:
-            is_legal = is_bool(score) or callable(score) or is_scorer_name(score)
+        if not (is_bool(score) or callable(score) or is_scorer_name(score)):
             expected = "a bool, a callable or a name among sklearn.metrics.get_scorer_names()"
-        if not is_legal:
             self._reject("oob_score", expected)
         return find_scorer(score)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from spinney._common.checks import is_bool
 from spinney._common.messages import reject_parameter
 from spinney._common.types import (
     Bootstrap,
@@ -18,6 +19,7 @@ from spinney._common.types import (
     RandomState,
     SurvivalCriterion,
 )
+from spinney._explain.oob_scores import score_values
 from spinney._fit.leaf_rows import refuse_other_samples
 from spinney._fit.params import store_parameters
 from spinney._fit.survival import read_survival, score_risks, take_survival
@@ -89,9 +91,23 @@ class BaseSurvivalForest(SurvivalForest, StoredSurvivalModel, BaseForest):
     ) -> None:
         risks = self.oob_prediction_ = values[..., 0]
         known = np.flatnonzero(is_known)
-        self.oob_score_ = self._score_oob(
-            self._take_given(self._given, known), risks[known], self._score_risks
-        )
+        given, scorer = self._take_given(self._given, known), self._find_oob_scorer()
+        if scorer is None:
+            self.oob_score_ = self._score_oob(given, risks[known], self._score_risks)
+        else:
+            self.oob_score_ = score_values(self, values[known], given, scorer)
+
+    def _find_oob_scorer(self) -> SurvivalScorer | None:
+        score = self.oob_score
+        found = read_scoring(score) if isinstance(score, str) else score
+        is_scorer = isinstance(found, SurvivalScorer)
+        if is_scorer and not found.needs_curves:
+            scorer: SurvivalScorer = found
+            return scorer
+        if is_scorer or not (is_bool(found) or callable(found)):
+            names = ", ".join(map(repr, SCORERS_OF_RISKS))
+            self._reject("oob_score", f"a bool, a callable or a score of risks among {names}")
+        return None
 
     def _score_risks(self, y: Any, risks: NDArray[np.float64]) -> float:
         return score_risks(read_survival(y), risks, self.cause)
@@ -166,12 +182,13 @@ class RandomSurvivalForest(BaseSurvivalForest):
         samples, the weight of each multiplied by a random count with mean 1 from a Poisson
         distribution. That count is determined by the id of the sample (see `fit`), the number of
         the tree and `random_state`.
-    oob_score : bool or callable, default=False
+    oob_score : bool, str or callable, default=False
         Whether to predict the risk of each training sample by the trees that were not grown on it,
-        and to score these out-of-bag predictions. True: by concordance. A callable is called with
-        the events and times, in the form in which `fit` got them, and the predicted risks, and
-        returns the score. Samples that every tree was grown on are left out, with a warning. Needs
-        a `bootstrap` other than False.
+        and to score these out-of-bag predictions. True: by concordance. "concordance",
+        "concordance_ipcw", "cumulative_dynamic_auc" or what `make_survival_scorer` returns for them
+        scores by it. Any other callable is called with the events and times, in the form in which
+        `fit` got them, and the predicted risks, and returns the score. Samples that every tree was
+        grown on are left out, with a warning. Needs a `bootstrap` other than False.
     n_jobs : int, default=None
         Number of threads for `fit` and for predictions. None means 1 unless
         `joblib.parallel_config` sets another number, and -1 means all processors. Results do not
@@ -322,7 +339,7 @@ class RandomSurvivalForest(BaseSurvivalForest):
         max_features: MaxFeatures = "sqrt",
         max_leaf_nodes: int | None = None,
         bootstrap: Bootstrap = True,
-        oob_score: bool | Callable[..., Any] = False,
+        oob_score: bool | str | Callable[..., Any] = False,
         n_jobs: int | None = None,
         random_state: RandomState = None,
         verbose: int = 0,
@@ -378,12 +395,13 @@ class ExtraSurvivalTrees(BaseSurvivalForest):
         samples, the weight of each multiplied by a random count with mean 1 from a Poisson
         distribution. That count is determined by the id of the sample (see `fit`), the number of
         the tree and `random_state`.
-    oob_score : bool or callable, default=False
+    oob_score : bool, str or callable, default=False
         Whether to predict the risk of each training sample by the trees that were not grown on it,
-        and to score these out-of-bag predictions. True: by concordance. A callable is called with
-        the events and times, in the form in which `fit` got them, and the predicted risks, and
-        returns the score. Samples that every tree was grown on are left out, with a warning. Needs
-        a `bootstrap` other than False.
+        and to score these out-of-bag predictions. True: by concordance. "concordance",
+        "concordance_ipcw", "cumulative_dynamic_auc" or what `make_survival_scorer` returns for them
+        scores by it. Any other callable is called with the events and times, in the form in which
+        `fit` got them, and the predicted risks, and returns the score. Samples that every tree was
+        grown on are left out, with a warning. Needs a `bootstrap` other than False.
     n_jobs : int, default=None
         Number of threads for `fit` and for predictions. None means 1 unless
         `joblib.parallel_config` sets another number, and -1 means all processors. Results do not
@@ -516,7 +534,7 @@ class ExtraSurvivalTrees(BaseSurvivalForest):
         max_features: MaxFeatures = "sqrt",
         max_leaf_nodes: int | None = None,
         bootstrap: Bootstrap = True,
-        oob_score: bool | Callable[..., Any] = False,
+        oob_score: bool | str | Callable[..., Any] = False,
         n_jobs: int | None = None,
         random_state: RandomState = None,
         verbose: int = 0,
