@@ -387,9 +387,7 @@ def test_out_of_bag_scores_by_names(name):
     for score in (name, scorer, "accuracy", 3):
         forest.set_params(oob_score=score)
         if name == "neg_integrated_brier_score" or score not in (name, scorer):
-            with pytest.raises(
-                ValueError, match=r"'oob_score' parameter .* a score of risks among"
-            ):
+            with pytest.raises(ValueError, match=r"'oob_score' .* a score of risks among"):
                 forest.fit(X, y)
             continue
         forest.fit(X, y)
