@@ -191,7 +191,6 @@ lint-python: $(VENVS)/lint.stamp ## ruff and mypy
 	$(VENVS)/lint/bin/ruff check
 	$(VENVS)/lint/bin/ruff format --check
 	$(VENVS)/lint/bin/python tools/docstrings.py --check
-	$(VENVS)/lint/bin/python tools/files.py --check
 	$(VENVS)/lint/bin/python tools/index_page.py --check
 	$(VENVS)/lint/bin/python tools/licences.py --check
 	$(VENVS)/lint/bin/mypy --strict python/spinney tests/package/typed_uses.py
@@ -202,7 +201,6 @@ lint-stubs: $(VENVS)/lint.stamp ## The stub of the compiled module says what the
 format: $(VENVS)/lint.stamp | check-rust ## Rewrite the sources in the house format
 	$(CARGO) fmt --all
 	$(VENVS)/lint/bin/python tools/docstrings.py
-	$(VENVS)/lint/bin/python tools/files.py
 	$(VENVS)/lint/bin/python tools/index_page.py
 	$(VENVS)/lint/bin/python tools/licences.py
 	$(VENVS)/lint/bin/ruff check --fix

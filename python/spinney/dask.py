@@ -2,15 +2,10 @@
 
 Bit for bit, the classes of the same names in `spinney` grow the same forests, however many
 workers there are and whatever becomes of them.
-
-Results are gathered from the workers that have them. The executor of `Client.get_executor` would
-take them through the scheduler, and its futures never end if that fails.
 """
 
 from __future__ import annotations
 
-import asyncio
-from concurrent import futures
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ClassVar
@@ -22,8 +17,7 @@ try:
     import dask
     import dask.array as da
     from dask.base import is_dask_collection
-    from distributed import Client, Future, KilledWorker, get_client
-    from distributed.comm.core import CommClosedError
+    from distributed import Client, get_client
 except ImportError as error:
     raise ImportError(
         "spinney.dask needs the packages dask and distributed: "
@@ -31,8 +25,7 @@ except ImportError as error:
     ) from error
 
 from spinney import ensemble
-from spinney._cluster.growth import Workers
-from spinney._cluster.job import Grown, Job
+from spinney._cluster.dask_workers import DaskWorkers
 from spinney.dataset import Dataset
 from spinney.ensemble._cluster_forest import ClusterClassifier, ClusterForest
 
@@ -42,57 +35,6 @@ __all__ = [
     "RandomForestClassifier",
     "RandomForestRegressor",
 ]
-
-
-class DaskWorkers(Workers):
-    """The workers of a client.
-
-    Parameters
-    ----------
-    client : distributed.Client
-    """
-
-    LOST = (
-        CommClosedError,
-        ConnectionError,
-        KilledWorker,
-        TimeoutError,
-        asyncio.CancelledError,
-        futures.CancelledError,
-    )
-
-    def __init__(self, client: Client) -> None:
-        self._client = client
-        self._tasks: list[Future] = []
-
-    def count(self) -> int:
-        """Return the threads of all workers."""
-        return sum(self._client.nthreads().values())
-
-    def share(self, job: Job) -> Future:
-        """Send the job to one worker, and from it to the others; the scheduler does not see it."""
-        try:
-            return self._client.scatter(job, broadcast=True, direct=True, hash=False)
-        except (KeyError, OSError) as error:
-            # Whoever tries in vain to connect to a machine gets a plain OSError, and the scheduler
-            # looks for a worker that dies meanwhile.
-            raise ConnectionError(f"the data could not be sent: {error!r}") from error
-
-    def submit(self, shared: Future, first_tree: int, n_trees: int) -> futures.Future[Grown]:
-        """Start a task; Dask runs it again when its worker dies."""
-        task = self._client.submit(Job.grow, shared, first_tree, n_trees, pure=False)
-        self._tasks.append(task)
-        coming: futures.Future[Grown] = asyncio.run_coroutine_threadsafe(
-            self._client.gather(task, direct=True, asynchronous=True),
-            self._client.loop.asyncio_loop,
-        )
-        return coming
-
-    def release(self) -> None:
-        """Cancel what has not begun; what is done is no longer needed."""
-        if self._tasks:
-            self._client.cancel(self._tasks, force=True)
-        self._tasks = []
 
 
 class DaskForest(ClusterForest):

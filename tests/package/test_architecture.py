@@ -1,8 +1,6 @@
-"""The map of the code leads somewhere: its paths, its links, the decisions, the list of files."""
+"""The map of the code leads somewhere: its paths, its links, the decisions."""
 
 import re
-import subprocess
-import sys
 
 import pytest
 
@@ -65,9 +63,3 @@ def test_decisions_are_listed():
     assert [(number, f"# {title}", name) for number, title, name in listed] == [
         (page.name[:2], title, page.name) for page, title in zip(PAGES, titles, strict=True)
     ]
-
-
-def test_the_list_of_files_is_what_the_headers_say():
-    """`make format` would change nothing."""
-    script = REPOSITORY / "tools" / "files.py"
-    subprocess.run([sys.executable, script, "--check"], check=True)

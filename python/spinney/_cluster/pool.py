@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from functools import lru_cache
-from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -118,7 +117,9 @@ def grow_with(executor: Any, *, max_workers: Any = None, directory: Any = None) 
     if max_workers is not None:
         check_int("grow_with", "max_workers", max_workers, 1, " or None")
     if type(executor).__module__.partition(".")[0] == "distributed":
-        executor = import_module("spinney.dask").DaskWorkers(executor)
+        from spinney._cluster.dask_workers import DaskWorkers
+
+        executor = DaskWorkers(executor)
     if isinstance(executor, Workers):
         for name, value in (("max_workers", max_workers), ("directory", directory)):
             if value is not None:
