@@ -48,7 +48,8 @@ def test_intervals(model, level):
     low, high = intervals[:, 0, level], intervals[:, 1, level]
     targets = Y[QUERY].to_numpy()
     inside = (low <= targets) & (targets <= high)
-    ax = plot_prediction_intervals(model, X[QUERY], Y[QUERY], level=level)
+    own = {"confidence_level": [0.5, 0.9][level]} if level else {}
+    ax = plot_prediction_intervals(model, X[QUERY], Y[QUERY], **own)
     assert ax is plt.gca()
     title = f"{inside.mean():.1%} inside, mean width {(high - low).mean():.4g}"
     assert ax.get_title() == title
@@ -101,7 +102,13 @@ def test_illegal_arguments(forest):
     model.fit_conformalize(X[TRAIN], Y[TRAIN])
     with pytest.raises(TypeError, match=r"model must be a regressor of spinney.conformal"):
         plot_prediction_intervals(RandomForestRegressor(), X, Y)
-    with pytest.raises(ValueError, match="level must be below 1"):
+    for level in (0.5, True, "all"):
+        with pytest.raises(ValueError, match=r"must be one of the model's, \[0.9\]"):
+            plot_prediction_intervals(model, X[QUERY], Y[QUERY], confidence_level=level)
+    with (
+        pytest.warns(FutureWarning, match=r"removed in spinney 0.6: confidence_level names"),
+        pytest.raises(ValueError, match="level must be below 1"),
+    ):
         plot_prediction_intervals(model, X[QUERY], Y[QUERY], level=1)
     with pytest.raises(ValueError, match="quantiles are for quantile forests"):
         plot_prediction_intervals(model, X[QUERY], Y[QUERY], quantiles=(0.1, 0.9))

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from spinney._common.checks import check_int, require_matplotlib
+from spinney._common.checks import check_int, is_bool, require_matplotlib
+from spinney._common.messages import warn_caller
 from spinney.conformal._intervals import ConformalRegressor
 from spinney.ensemble._quantile_base import QuantileForestRegressor
 from spinney.plotting._frame import hide_frame
@@ -24,9 +25,10 @@ def plot_prediction_intervals(
     X: Any,
     y: Any,
     *,
-    level: int = 0,
+    confidence_level: float | None = None,
     quantiles: Any = None,
     ax: Any = None,
+    level: int | None = None,
 ) -> Any:
     """Draw the intervals of samples, sorted by prediction, and the targets that are outside.
 
@@ -40,12 +42,15 @@ def plot_prediction_intervals(
         The samples.
     y : array-like of shape (n_samples,)
         Their targets.
-    level : int, default=0
-        Of several levels in `confidence_level`, which one to draw.
+    confidence_level : float, default=None
+        The level to draw, one of the `confidence_level` of a conformal model. None means the first.
     quantiles : pair of float, default=None
         For a quantile forest, the bounds; None means 0.05 and 0.95.
     ax : matplotlib axes, default=None
         Where to draw. None means the current axes.
+    level : int, default=None
+        Deprecated in 0.4, and gone in 0.6: the place of the level in the model's
+        `confidence_level`. Use `confidence_level`.
 
     Returns
     -------
@@ -69,7 +74,7 @@ def plot_prediction_intervals(
     >>> ax.get_xlabel()
     'samples, by prediction'
     """
-    prediction, low, high = _find_bounds(model, X, level, quantiles)
+    prediction, low, high = _find_bounds(model, X, confidence_level, level, quantiles)
     targets = np.asarray(y, dtype=np.float64).ravel()
     if targets.shape != prediction.shape:
         raise ValueError(
@@ -192,10 +197,15 @@ def plot_quantile_fan(
 
 
 def _find_bounds(
-    model: Any, X: Any, level: Any, quantiles: Any
+    model: Any, X: Any, confidence_level: Any, level: Any, quantiles: Any
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Return predictions, and the lower and upper bounds."""
     if isinstance(model, QuantileForestRegressor):
+        if confidence_level is not None or level is not None:
+            raise ValueError(
+                "confidence_level is for models of spinney.conformal: quantiles names the bounds "
+                "of a quantile forest."
+            )
         low, high = (0.05, 0.95) if quantiles is None else quantiles
         found = model.predict(X, [low, 0.5, high])
         if found.ndim != 2:
@@ -208,11 +218,34 @@ def _find_bounds(
         )
     if quantiles is not None:
         raise ValueError("quantiles are for quantile forests.")
+    check_is_fitted(model)
+    place = _find_level(model._read_levels(), confidence_level, level)
     prediction, intervals = model.predict_interval(X)
-    check_int("plot_prediction_intervals", "level", level, 0)
-    if level >= intervals.shape[2]:
-        raise ValueError(f"level must be below {intervals.shape[2]}, the number of levels.")
-    return prediction, intervals[:, 0, level], intervals[:, 1, level]
+    return prediction, intervals[:, 0, place], intervals[:, 1, place]
+
+
+def _find_level(levels: list[float], confidence_level: Any, level: Any) -> int:
+    """Return the place of the level that is to be drawn."""
+    if level is not None:
+        warn_caller(
+            "level is deprecated and will be removed in spinney 0.6: "
+            "confidence_level names the level itself.",
+            FutureWarning,
+        )
+        check_int("plot_prediction_intervals", "level", level, 0)
+        if confidence_level is not None or level >= len(levels):
+            raise ValueError(
+                f"level must be below {len(levels)}, the number of levels, and without "
+                f"confidence_level. Got {level}."
+            )
+        return int(level)
+    if confidence_level is None:
+        return 0
+    if is_bool(confidence_level) or confidence_level not in levels:
+        raise ValueError(
+            f"confidence_level must be one of the model's, {levels}. Got {confidence_level!r}."
+        )
+    return levels.index(confidence_level)
 
 
 def _find_feature(names: list[str], feature: Any) -> int:
