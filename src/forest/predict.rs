@@ -1,6 +1,9 @@
 //! Prediction with a forest: the mean of its trees.
 
-use super::{Forest, RowSampler};
+use std::ops::Range;
+
+use super::sampler::TREES_AT_ONCE;
+use super::{Forest, Member, RowSampler};
 use crate::data::Matrix;
 use crate::error::{Error, Result};
 use crate::memory;
@@ -8,9 +11,6 @@ use crate::runtime::Runtime;
 use crate::tree::Walk;
 use crate::tree::packed::PackedTree;
 use crate::tree::predict::{RowBlocks, apply, classes, decision_path, divide, means, visit_leaves};
-
-/// Trees whose draws are held at once, a bit per row and tree.
-const TREES_AT_ONCE: usize = 64;
 
 /// The mean over the trees that have not seen a row.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,12 +37,17 @@ impl Forest {
 
     /// The leaf that each row reaches in each tree. Row-major `(n_samples, n_trees)`.
     pub fn apply(&self, x: &dyn Matrix, runtime: &Runtime<'_>) -> Result<Vec<i64>> {
-        apply(&self.packed(), &self.blocks(x, runtime)?, runtime)
+        self.apply_rows(x, 0..x.shape().0, runtime)
     }
 
-    /// The prediction of each tree for each row. Row-major `(n_samples, n_trees, n_values)`.
-    pub fn predict_trees(&self, x: &dyn Matrix, runtime: &Runtime<'_>) -> Result<Vec<f64>> {
-        let (blocks, trees) = (self.blocks(x, runtime)?, self.packed());
+    /// As [`apply`](Self::apply), for some rows.
+    pub fn apply_rows(&self, x: &dyn Matrix, rows: Range<usize>, runtime: &Runtime<'_>) -> Result<Vec<i64>> {
+        apply(&self.packed(), &self.blocks_of(x, rows, runtime)?, runtime)
+    }
+
+    /// The prediction of each tree for some rows. Row-major `(rows.len(), n_trees, n_values)`.
+    pub fn predict_trees(&self, x: &dyn Matrix, rows: Range<usize>, runtime: &Runtime<'_>) -> Result<Vec<f64>> {
+        let (blocks, trees) = (self.blocks_of(x, rows, runtime)?, self.packed());
         let per_row = self.n_values() * trees.len();
         let mut values: Vec<f64> = memory::zeros("the result", blocks.n_samples().saturating_mul(per_row))?;
         blocks.visit(values.chunks_mut(blocks.len() * per_row), runtime, |reader, rows, values| {
@@ -76,17 +81,37 @@ impl Forest {
     /// The mean of the values of the leaves that each training row reaches in the trees that have not seen
     /// it. The rows of `x` are the rows that `sampler` draws from.
     pub fn predict_oob(&self, x: &dyn Matrix, sampler: &RowSampler, runtime: &Runtime<'_>) -> Result<OobPrediction> {
-        let mut prediction = self.sum_oob(x, sampler, runtime)?;
+        Ok(self.divide_sums(self.sum_oob(x, sampler, runtime)?))
+    }
+
+    /// The mean of the values of the leaves that each row reaches in the trees that count for it. `counted` has
+    /// a bit for each tree, `(n_samples, n_trees.div_ceil(8))`: eight trees in a byte, the first in the lowest
+    /// bit. Bit for bit what [`predict_oob`](Self::predict_oob) predicts, where the same trees count.
+    pub fn predict_counted(&self, x: &dyn Matrix, counted: &[u8], runtime: &Runtime<'_>) -> Result<OobPrediction> {
+        let n_bytes = self.len().div_ceil(8);
+        if counted.len() != x.shape().0.saturating_mul(n_bytes) {
+            let expected = format!("{n_bytes} bytes for each of {} rows", x.shape().0);
+            return Err(Error::ShapeMismatch { what: "counted", expected, got: format!("{} bytes", counted.len()) });
+        }
+        let sums = self.sum_counted(x, runtime, |first, _| {
+            Ok(move |tree: usize, row: usize| {
+                let tree = first + tree;
+                counted[row * n_bytes + tree / 8] >> (tree % 8) & 1 != 0
+            })
+        })?;
+        Ok(self.divide_sums(sums))
+    }
+
+    fn divide_sums(&self, mut prediction: OobPrediction) -> OobPrediction {
         for (sum, &count) in prediction.values.chunks_exact_mut(self.n_values()).zip(&prediction.n_trees) {
             divide(sum, f64::from(count.max(1)));
         }
-        Ok(prediction)
+        prediction
     }
 
     /// As [`predict_oob`](Self::predict_oob), with sums in the place of means.
     pub fn sum_oob(&self, x: &dyn Matrix, sampler: &RowSampler, runtime: &Runtime<'_>) -> Result<OobPrediction> {
-        let blocks = self.blocks(x, runtime)?;
-        let n_samples = blocks.n_samples();
+        let n_samples = x.shape().0;
         if n_samples != sampler.n_samples() {
             return Err(Error::ShapeMismatch {
                 what: "X",
@@ -94,16 +119,30 @@ impl Forest {
                 got: format!("{n_samples} rows"),
             });
         }
-        let n_values = self.n_values();
+        self.sum_counted(x, runtime, |_, members| {
+            let unseen = runtime.map(members.iter().collect(), |member| sampler.unseen(member.seed, runtime))?;
+            Ok(move |tree: usize, row: usize| unseen[tree].as_ref().is_some_and(|unseen| unseen.contains(row as u32)))
+        })
+    }
+
+    /// The sums over the trees that count for a row. `select` gets some trees and the number of the first of
+    /// them; what it returns says whether one of these trees counts for a row.
+    fn sum_counted<C: Fn(usize, usize) -> bool + Sync>(
+        &self,
+        x: &dyn Matrix,
+        runtime: &Runtime<'_>,
+        select: impl Fn(usize, &[Member]) -> Result<C>,
+    ) -> Result<OobPrediction> {
+        let blocks = self.blocks(x, runtime)?;
+        let (n_samples, n_values) = (blocks.n_samples(), self.n_values());
         let mut values = memory::zeros("the result", n_samples.saturating_mul(n_values))?;
         let mut n_trees: Vec<u32> = memory::zeros("the result", n_samples)?;
-        for members in self.members.chunks(TREES_AT_ONCE) {
-            let unseen = runtime.map(members.iter().collect(), |member| sampler.unseen(member.seed, runtime))?;
+        for (first, members) in (0..).step_by(TREES_AT_ONCE).zip(self.members.chunks(TREES_AT_ONCE)) {
+            let counts_for = select(first, members)?;
             let parts = values.chunks_mut(blocks.len() * n_values).zip(n_trees.chunks_mut(blocks.len()));
             blocks.visit(parts, runtime, |reader, rows, (sums, counts)| {
-                for (member, unseen) in members.iter().zip(&unseen) {
-                    let Some(unseen) = unseen else { continue };
-                    let new: Vec<usize> = rows.clone().filter(|&row| unseen.contains(row as u32)).collect();
+                for (tree, member) in members.iter().enumerate() {
+                    let new: Vec<usize> = rows.clone().filter(|&row| counts_for(tree, row)).collect();
                     visit_leaves(&[&*member.tree], reader, &new, runtime, |first, _, leaves| {
                         for (leaf, row) in leaves.chunks(1).zip(&new[first..]) {
                             let at = row - rows.start;
@@ -123,6 +162,11 @@ impl Forest {
     }
 
     fn blocks<'x>(&self, x: &'x dyn Matrix, runtime: &Runtime<'_>) -> Result<RowBlocks<'x>> {
-        RowBlocks::new(x, self.n_features(), self.trees().map(PackedTree::max_depth).sum(), runtime)
+        self.blocks_of(x, 0..x.shape().0, runtime)
+    }
+
+    fn blocks_of<'x>(&self, x: &'x dyn Matrix, rows: Range<usize>, runtime: &Runtime<'_>) -> Result<RowBlocks<'x>> {
+        let n_reads = self.trees().map(PackedTree::max_depth).sum();
+        RowBlocks::of_rows(x, rows, self.n_features(), n_reads, runtime)
     }
 }

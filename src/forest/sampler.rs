@@ -8,9 +8,13 @@ use super::Urn;
 use crate::bitset::Bitset;
 use crate::data::target::Weights;
 use crate::error::{Error, Result};
+use crate::memory;
 use crate::params::{Bootstrap, GivenRows, Strata};
 use crate::rng::NodeKey;
 use crate::runtime::Runtime;
+
+/// Trees whose draws are held at once, a bit per row and tree.
+pub(super) const TREES_AT_ONCE: usize = 64;
 
 /// Draws the rows of the trees of a forest. A row of weight 0 is never drawn; only if rows are given it
 /// may be among them.
@@ -229,6 +233,24 @@ impl RowSampler {
         let mut unseen = Bitset::new(self.n_samples);
         (0..).zip(&counts).filter(|&(_, &count)| count == 0).for_each(|(row, _)| unseen.insert(row));
         Ok(Some(unseen))
+    }
+
+    /// Which of the trees with these seeds have not seen each row: a bit for each tree, row-major `(n_samples,
+    /// seeds.len().div_ceil(8))`, eight trees in a byte, the first in the lowest bit. O(rows) for each tree,
+    /// beside its draws.
+    pub fn unseen_bits(&self, seeds: &[u64], runtime: &Runtime<'_>) -> Result<Vec<u8>> {
+        let n_bytes = seeds.len().div_ceil(8);
+        let mut bits: Vec<u8> = memory::zeros("draws", self.n_samples.saturating_mul(n_bytes))?;
+        for (first, seeds) in (0..).step_by(TREES_AT_ONCE).zip(seeds.chunks(TREES_AT_ONCE)) {
+            let unseen = runtime.map(seeds.to_vec(), |seed| self.unseen(seed, runtime))?;
+            for (tree, unseen) in (first..).zip(&unseen) {
+                runtime.check_interrupt()?;
+                for row in unseen.iter().flat_map(Bitset::iter) {
+                    bits[row as usize * n_bytes + tree / 8] |= 1 << (tree % 8);
+                }
+            }
+        }
+        Ok(bits)
     }
 
     /// Draws rows of each stratum, and maybe again from these.

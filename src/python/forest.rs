@@ -1,9 +1,10 @@
 //! The class `Forest`: the trees of a forest, and prediction with all of them.
 #![allow(clippy::doc_markdown, reason = "the doc comments of Python functions are numpydoc")]
 
+use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use numpy::{IntoPyArray, PyArray3, PyArrayMethods};
+use numpy::{IntoPyArray, PyArray3, PyArrayMethods, PyReadonlyArray2};
 use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
@@ -70,7 +71,7 @@ impl PyForest {
     }
 
     /// Runs a method of the forest on a matrix; each tree takes `n_more` steps beside the steps for the rows.
-    fn run<T: Send>(
+    pub(super) fn run<T: Send>(
         &self,
         x: &Bound<'_, PyAny>,
         n_threads: usize,
@@ -241,6 +242,23 @@ impl PyForest {
         Ok((table(x.py(), values, self.forest(x.py())?.n_values())?, n_trees.into_pyarray(x.py())))
     }
 
+    /// As `predict_oob`, where `counted`, uint8 of shape (n_samples, n_bytes), says which trees count for a
+    /// row: eight trees in a byte, the first in the lowest bit.
+    #[pyo3(signature = (x, counted, n_threads = 1))]
+    #[allow(clippy::needless_pass_by_value, reason = "the boundary to Python")]
+    fn predict_counted<'py>(
+        &self,
+        x: &Bound<'py, PyAny>,
+        counted: PyReadonlyArray2<'py, u8>,
+        n_threads: usize,
+    ) -> PyResult<(Array2<'py, f64>, Array1<'py, u32>)> {
+        let counted = counted.as_slice()?;
+        let predict =
+            |forest: &Forest, x: &dyn Matrix, runtime: &Runtime<'_>| forest.predict_counted(x, counted, runtime);
+        let OobPrediction { values, n_trees } = self.run(x, n_threads, 0, predict)?;
+        Ok((table(x.py(), values, self.forest(x.py())?.n_values())?, n_trees.into_pyarray(x.py())))
+    }
+
     /// As `predict_oob`, with sums in the place of means.
     #[pyo3(signature = (x, draws, n_threads = 1))]
     #[allow(clippy::needless_pass_by_value, reason = "the boundary to Python")]
@@ -256,16 +274,33 @@ impl PyForest {
         Ok((table(x.py(), values, self.forest(x.py())?.n_values())?, n_trees.into_pyarray(x.py())))
     }
 
-    /// The leaf that each row reaches in each tree. Shape (n_samples, n_trees), int64.
-    #[pyo3(signature = (x, n_threads = 1))]
-    fn apply<'py>(&self, x: &Bound<'py, PyAny>, n_threads: usize) -> PyResult<Array2<'py, i64>> {
-        table(x.py(), self.run(x, n_threads, 0, Forest::apply)?, self.outline()?.trees.len())
+    /// The leaf that each row reaches in each tree. Shape (n_samples, n_trees), int64. `rows` are the first of
+    /// some rows and their end; None means all.
+    #[pyo3(signature = (x, n_threads = 1, rows = None))]
+    fn apply<'py>(
+        &self,
+        x: &Bound<'py, PyAny>,
+        n_threads: usize,
+        rows: Option<(usize, usize)>,
+    ) -> PyResult<Array2<'py, i64>> {
+        let apply =
+            |forest: &Forest, x: &dyn Matrix, runtime: &Runtime<'_>| forest.apply_rows(x, range_of(rows, x), runtime);
+        table(x.py(), self.run(x, n_threads, 0, apply)?, self.outline()?.trees.len())
     }
 
-    /// What each tree predicts for each row. Shape (n_samples, n_trees, n_values), float64.
-    #[pyo3(signature = (x, n_threads = 1))]
-    fn predict_trees<'py>(&self, x: &Bound<'py, PyAny>, n_threads: usize) -> PyResult<Bound<'py, PyArray3<f64>>> {
-        let values = self.run(x, n_threads, 0, Forest::predict_trees)?;
+    /// What each tree predicts for each row. Shape (n_samples, n_trees, n_values), float64. `rows` are the
+    /// first of some rows and their end; None means all.
+    #[pyo3(signature = (x, n_threads = 1, rows = None))]
+    fn predict_trees<'py>(
+        &self,
+        x: &Bound<'py, PyAny>,
+        n_threads: usize,
+        rows: Option<(usize, usize)>,
+    ) -> PyResult<Bound<'py, PyArray3<f64>>> {
+        let predict = |forest: &Forest, x: &dyn Matrix, runtime: &Runtime<'_>| {
+            forest.predict_trees(x, range_of(rows, x), runtime)
+        };
+        let values = self.run(x, n_threads, 0, predict)?;
         let forest = self.forest(x.py())?;
         let (n_trees, n_values) = (forest.len(), forest.n_values());
         let n_rows = values.len() / (n_trees * n_values);
@@ -348,6 +383,34 @@ pub fn draw_rows<'py>(
     Ok(counts.into_iter().map(|counts| counts.into_pyarray(py)).collect())
 }
 
+/// The rows that trees have not seen.
+///
+/// Parameters
+/// ----------
+/// draws : Draws
+/// seeds : list of int
+///     The seeds of the trees.
+/// n_threads : int
+///
+/// Returns
+/// -------
+/// bits : ndarray of shape (n_samples, n_bytes), uint8
+///     A bit for each tree, 1 where it has not seen a row: eight trees in a byte, the first in the lowest bit.
+#[pyfunction]
+#[pyo3(signature = (draws, seeds, n_threads = 1))]
+#[allow(clippy::needless_pass_by_value, reason = "the boundary to Python")]
+pub fn mark_unseen<'py>(
+    py: Python<'py>,
+    draws: Draws<'_>,
+    seeds: Vec<u64>,
+    n_threads: usize,
+) -> PyResult<Array2<'py, u8>> {
+    let sampler = draws.sampler(py)?;
+    let n_steps = draws.n_steps().saturating_mul(seeds.len()).saturating_mul(4);
+    let bits = run(py, n_threads, n_steps, None, |runtime| sampler.unseen_bits(&seeds, runtime))?;
+    bits.into_pyarray(py).reshape([sampler.n_samples(), seeds.len().div_ceil(8)])
+}
+
 /// The rows that the sampler draws for some trees.
 ///
 /// Parameters
@@ -374,6 +437,11 @@ pub fn list_drawn_rows<'py>(
     let n_steps = draws.n_steps().saturating_mul(seeds.len()).saturating_mul(4);
     let draw = |runtime: &Runtime<'_>| runtime.map(seeds, |seed| sampler.drawn(seed, runtime));
     Ok(run(py, n_threads, n_steps, None, draw)?.into_iter().map(|rows| rows.into_pyarray(py)).collect())
+}
+
+/// The range of some rows of a matrix.
+fn range_of(rows: Option<(usize, usize)>, x: &dyn Matrix) -> Range<usize> {
+    rows.map_or(0..x.shape().0, |(start, end)| start..end)
 }
 
 /// How many steps it takes to unpack all trees and to sum up their importances.

@@ -44,7 +44,7 @@ mod _spinney {
     #[pymodule_export]
     use super::files::{frame_model, read_forest, read_tree, split_model};
     #[pymodule_export]
-    use super::forest::{PyForest, draw_rows, fit_forest, list_drawn_rows};
+    use super::forest::{PyForest, draw_rows, fit_forest, list_drawn_rows, mark_unseen};
     #[pymodule_export]
     use super::intervals::bound_intervals;
     #[pymodule_export]

@@ -147,7 +147,8 @@ impl Tree {
 /// The rows of a matrix, in blocks.
 pub(crate) struct RowBlocks<'x> {
     rows: &'x dyn Rows,
-    n_samples: usize,
+    /// The rows of all blocks.
+    all: Range<usize>,
     len: usize,
     n_reads: usize,
 }
@@ -156,8 +157,24 @@ impl<'x> RowBlocks<'x> {
     /// The rows of `x`, which must have the features of the training data. About `n_reads` cells of each row
     /// will be read.
     pub fn new(x: &'x dyn Matrix, n_features: usize, n_reads: usize, runtime: &Runtime<'_>) -> Result<Self> {
+        Self::of_rows(x, 0..x.shape().0, n_features, n_reads, runtime)
+    }
+
+    /// As [`new`](Self::new), of these rows alone.
+    pub fn of_rows(
+        x: &'x dyn Matrix,
+        all: Range<usize>,
+        n_features: usize,
+        n_reads: usize,
+        runtime: &Runtime<'_>,
+    ) -> Result<Self> {
         let rows = x.rows()?;
-        let n_samples = check_features(x.shape(), n_features)?;
+        let n_rows = check_features(x.shape(), n_features)?;
+        if all.start > all.end || all.end > n_rows {
+            let expected = format!("rows of the {n_rows} of X");
+            return Err(Error::ShapeMismatch { what: "rows", expected, got: format!("{all:?}") });
+        }
+        let n_samples = all.len();
         let n_threads = runtime.n_threads();
         let (most, per_thread) = if partition::is_possible(n_features) {
             ((block_bytes() / Pages::row_bytes(n_features)).min(MAX_ROWS), 1)
@@ -166,12 +183,12 @@ impl<'x> RowBlocks<'x> {
         };
         let n_blocks = n_threads * n_samples.div_ceil(n_threads * most).max(per_thread);
         let len = n_samples.div_ceil(n_blocks).clamp(MIN_BLOCK, most);
-        Ok(Self { rows, n_samples, len: Reader::block_len(rows, len), n_reads })
+        Ok(Self { rows, all, len: Reader::block_len(rows, len), n_reads })
     }
 
     /// Number of rows in all blocks.
     pub fn n_samples(&self) -> usize {
-        self.n_samples
+        self.all.len()
     }
 
     /// Rows of each block but the last, which may have fewer.
@@ -195,13 +212,13 @@ impl<'x> RowBlocks<'x> {
                 Some(reader) => reader,
                 None => Reader::new(self.rows, self.len, self.n_reads)?,
             };
-            let rows = start..(start + self.len).min(self.n_samples);
+            let rows = start..(start + self.len).min(self.all.end);
             reader.load(rows.clone());
             visit(&mut reader, rows, &mut part)?;
             lock().push(reader);
             Ok(part)
         };
-        runtime.map((0..self.n_samples).step_by(self.len).zip(parts).collect(), visit)
+        runtime.map(self.all.clone().step_by(self.len).zip(parts).collect(), visit)
     }
 }
 

@@ -141,6 +141,25 @@ def test_means_and_trees_are_those_of_the_plain_forest(forest_class, plain):
     np.testing.assert_allclose(others, forest.predict(X[some]))
 
 
+@pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
+@pytest.mark.parametrize("n_trees", [5, 150])
+def test_means_out_of_bag_are_the_same_by_number(n_trees):
+    """Sums of trees, more than 64 of them too, are added up in one order."""
+    X, Y = X_DIABETES, Y_DIABETES
+    forest = RandomForestQuantileRegressor(n_trees, min_samples_leaf=3, random_state=0)
+    targets = np.column_stack([Y, Y**2])[:120]
+    for y in (targets[:, 0], targets):
+        forest.fit(X[:120], y)
+        expected = forest.predict(X[:120], "mean", oob_score=True)
+        for rows in (np.arange(120), np.array([7, 3, 99, 7])):
+            found = forest.predict(X[rows], "mean", oob_score=True, indices=rows)
+            np.testing.assert_array_equal(found, expected[rows])
+        alone = forest.predict(X[:120], "mean", oob_score=True, duplicates=[[4]])
+        np.testing.assert_array_equal(alone, expected)
+        others = forest.predict(X[:5], "mean", oob_score=True, indices=[-1] * 5)
+        np.testing.assert_array_equal(others, forest.predict(X[:5], "mean"))
+
+
 def test_leaves_that_weigh_the_same():
     """The lower quantiles are those of the distribution of Meinshausen's weights."""
     X, y = X_DIABETES, Y_DIABETES

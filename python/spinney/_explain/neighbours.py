@@ -75,7 +75,8 @@ class ForestNeighbours(OutOfBag, ABC):
         unseen = None
         if oob_score:
             draws = self._get_draws(leaves.shape[0])
-            unseen = draws.mark_unseen(self.forest_.seeds, self._count_threads())
+            bits = draws.mark_unseen(self.forest_.seeds, self._count_threads())
+            unseen = bits.of_rows((0, leaves.shape[0]))
         n_others = leaves.shape[0] if others is None else others.shape[0]
         indptr, indices, shares = share_leaves(leaves, others, unseen, self._count_threads())
         if shares.size <= _MAX_INDEX:

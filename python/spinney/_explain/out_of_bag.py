@@ -14,7 +14,7 @@ from spinney._fit.joined_draws import SAMPLES_UNKNOWN
 from spinney._spinney import Forest
 
 if TYPE_CHECKING:
-    from spinney._fit.draws import Draws
+    from spinney._fit.draws import Draws, UnseenTrees
 
 
 class OutOfBag:
@@ -70,11 +70,9 @@ class OutOfBag:
         self._warn_of_seen(int(np.count_nonzero(n_trees == 0)))
         return values
 
-    def _mark_trees(self, n_rows: int, n_threads: int, oob_score: bool) -> NDArray[np.bool_] | None:
-        """Return, of shape (n_rows, n_trees), which trees count for a row; None if all do."""
-        if not oob_score:
-            return None
-        return self._get_draws(n_rows).mark_unseen(self.forest_.seeds, n_threads).astype(bool)
+    def _find_unseen_trees(self, n_rows: int, n_threads: int) -> UnseenTrees:
+        """Return which trees count for each training sample: those that have not seen it."""
+        return self._get_draws(n_rows).mark_unseen(self.forest_.seeds, n_threads)
 
     def _warn_of_seen(self, n_seen: int) -> None:
         if n_seen > 0:

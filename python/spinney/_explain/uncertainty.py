@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from typing import Any
 
@@ -9,11 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from spinney._common.blocks import divide_rows
+from spinney._common.messages import warn_caller
+from spinney._explain.draw_products import DrawProducts, multiply_draws
 from spinney._explain.out_of_bag import OutOfBag, check_oob_score
-from spinney._spinney import draw_rows
 
-# The most numbers, one for each row and tree, that are held at once.
-_NUMBERS_AT_ONCE = 2**24
+# A variance is told from chance if it is this many times as large as the error that chance leaves.
+_DEVIATIONS = 3.0
+# No forest of more times as many trees is named.
+_MOST_TIMES = 100.0
 
 
 class StandardErrors(OutOfBag, ABC):
@@ -27,8 +32,8 @@ class StandardErrors(OutOfBag, ABC):
         They say how much the means would vary from one training set to the next (Wager, Hastie and
         Efron's infinitesimal jackknife, with their correction for the number of trees), and not how
         much targets vary: for that see `return_std` of regressors, and quantile forests. The forest
-        needs many trees, some times as many as for predictions. Estimates that the correction makes
-        negative are 0.
+        needs many trees, some times as many as for predictions. An estimate that the correction
+        makes negative is NaN, and a warning names a number of trees that would do.
 
         Parameters
         ----------
@@ -43,45 +48,50 @@ class StandardErrors(OutOfBag, ABC):
         errors : ndarray of shape (n_samples,) or (n_samples, n_outputs) of a regressor; \
                 (n_samples, n_classes), or a list of one such array per output, of a classifier
             float64. Of classes, errors of the shares that `predict_proba` returns. NaN where fewer
-            than two trees have not seen a sample, with `oob_score`.
+            than two trees have not seen a sample, with `oob_score`, and where there are too few
+            trees. 0 where all trees predict the same.
 
         Raises
         ------
         ValueError
-            If all trees were grown on the same samples (`bootstrap=False`), or if there is one tree
+            If all trees were grown on the same samples (`bootstrap=False`, or draws without
+            replacement of all samples, also of all samples of one class), or if there is one tree
             alone.
 
         Notes
         -----
         O(training samples * trees**2) once per call, by products of matrices, and O(trees**2) for
-        each sample.
+        each sample. If s of n samples are drawn without replacement, variances are multiplied by
+        Wager and Athey's ``n (n - 1) / (n - s)**2``, with `class_sampling` in each class. Rows that
+        `samples` always gives together are one sample, such as a group.
 
         References
         ----------
         S. Wager, T. Hastie, B. Efron, "Confidence intervals for random forests: the jackknife and
         the infinitesimal jackknife", Journal of Machine Learning Research 15, 2014, equation 7.
+
+        S. Wager, S. Athey, "Estimation and inference of heterogeneous treatment effects using
+        random forests", Journal of the American Statistical Association 113, 2018, equation 8.
         """
         check_is_fitted(self)
         matrix: Any = self._validate_X_predict(X)  # type: ignore[attr-defined]
         n_threads: int = self._count_threads()  # type: ignore[attr-defined]
         check_oob_score(oob_score)
-        counted = self._mark_trees(matrix.shape[0], n_threads, oob_score)
-        gram, n_samples, variance = self._multiply_counts(n_threads)
-        values = self.forest_.predict_trees(matrix, n_threads)
-        errors = np.empty((values.shape[0], values.shape[2]))
-        step = max(1, _NUMBERS_AT_ONCE // values.shape[1])
-        for start in range(0, values.shape[0], step):
-            block = slice(start, start + step)
-            own = None if counted is None else counted[block]
-            for value in range(values.shape[2]):
-                centred, n_trees = _centre(values[block, :, value], own)
-                # t' G t / B^2, less what the trees' own variance adds to it.
-                jackknife = np.einsum("ij,ij->i", centred @ gram, centred)
-                surplus = n_samples * variance * np.einsum("ij,ij->i", centred, centred)
-                found = np.sqrt(np.maximum(jackknife - surplus, 0.0)) / n_trees
-                errors[block, value] = np.where(n_trees > 1, found, np.nan)
-        if counted is not None:
-            self._warn_of_seen(int(np.count_nonzero(counted.sum(axis=1) < 2)))
+        unseen = self._find_unseen_trees(matrix.shape[0], n_threads) if oob_score else None
+        draws = self._know_draws("predict_standard_error")
+        products = multiply_draws(draws, self.forest_.seeds, n_threads)
+        found = _Variances(products, draws.n_samples)
+        errors = np.concatenate(
+            [
+                found.find_errors(
+                    self.forest_.predict_trees(matrix, n_threads, rows),
+                    None if unseen is None else unseen.of_rows(rows),
+                )
+                for rows in divide_rows(matrix.shape[0], products.gram.shape[0])
+            ]
+        )
+        self._warn_of_seen(found.n_seen)
+        found.warn_of_few_trees()
         split: NDArray[np.float64] = self._split_outputs(errors)  # type: ignore[attr-defined]
         return self._interpret_errors(split)
 
@@ -89,59 +99,77 @@ class StandardErrors(OutOfBag, ABC):
     def _interpret_errors(self, errors: NDArray[np.float64]) -> Any:
         """Return errors, as `_split_outputs` returns values, in the shape of predictions."""
 
-    def _multiply_counts(self, n_threads: int) -> tuple[NDArray[np.float64], int, float]:
-        """Return the products of the centred counts of draws of each two trees.
 
-        Returns
-        -------
-        gram : ndarray of shape (n_trees, n_trees)
-        n_samples : int
-        variance : float
-            The mean over the samples of the variance of their counts.
+class _Variances:
+    """Finds the standard errors of blocks of rows, and counts those that cannot be told.
+
+    Parameters
+    ----------
+    products : DrawProducts
+    n_samples : int
+        Number of training samples.
+    """
+
+    def __init__(self, products: DrawProducts, n_samples: int) -> None:
+        self._products, self._n_samples = products, n_samples
+        self.n_seen = 0
+        """Rows that fewer than two trees have not seen."""
+        self._n_values = self._n_negative = 0
+        # Sums over values: the variances that were found, and what chance adds to them.
+        self._found = self._by_chance = 0.0
+
+    def find_errors(
+        self, values: NDArray[np.float64], unseen: NDArray[np.uint8] | None
+    ) -> NDArray[np.float64]:
+        """Return standard errors.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_rows, n_trees, n_values)
+            What trees predict.
+        unseen : ndarray of shape (n_rows, n_trees) or None
+            0 where a tree has seen a row and does not count. None if all count.
         """
-        n_trees = len(self.forest_)
-        draws = self._know_draws("predict_standard_error")
-        if draws.scheme == "all" or n_trees < 2:
-            raise ValueError(
-                "Standard errors compare trees that were grown on different samples: set "
-                f"bootstrap=True and several trees. Got {n_trees} tree(s), and "
-                f"{'all' if draws.scheme == 'all' else 'drawn'} samples for each."
-            )
-        n_samples = draws.n_samples
-        step = max(1, _NUMBERS_AT_ONCE // n_samples)
-        seeds = self.forest_.seeds
-        blocks = [seeds[start : start + step] for start in range(0, n_trees, step)]
-        first = self._count_rows(blocks[0], n_threads)
+        errors = np.empty((values.shape[0], values.shape[2]))
+        counted = None if unseen is None else unseen != 0
+        if counted is not None:
+            self.n_seen += int(np.count_nonzero(counted.sum(axis=1) < 2))
+        for value in range(values.shape[2]):
+            centred, n_trees = _centre(values[:, :, value], counted)
+            squares = np.einsum("ij,ij->i", centred, centred)
+            # t' G t / B^2, less what the trees' own variance adds to it.
+            jackknife = np.einsum("ij,ij->i", centred @ self._products.gram, centred)
+            surplus = self._products.variance * squares
+            variances = jackknife - surplus
+            # Trees that all agree have no variance.
+            is_negative = (variances < 0.0) & (squares > 0.0)
+            is_known = (n_trees > 1) & ~is_negative
+            root = np.sqrt(np.maximum(variances, 0.0)) / n_trees
+            errors[:, value] = np.where(is_known, root, np.nan)
+            self._n_values += n_trees.shape[0]
+            self._n_negative += int(np.count_nonzero(is_negative & (n_trees > 1)))
+            of_trees = np.square(n_trees, dtype=np.float64)
+            self._found += float(np.sum(variances / of_trees))
+            self._by_chance += float(np.sum(surplus / of_trees))
+        return errors
 
-        def count(block: int) -> NDArray[Any]:
-            return first if block == 0 else self._count_rows(blocks[block], n_threads)
+    def warn_of_few_trees(self) -> None:
+        """Warn of values whose variance was negative, and name a number of trees that would do.
 
-        gram = np.empty((n_trees, n_trees))
-        total, squares = np.zeros(n_samples), 0.0
-        for row in range(len(blocks)):
-            counts = count(row)
-            total += counts.sum(axis=0, dtype=np.float64)
-            own = slice(row * step, row * step + counts.shape[0])
-            for column in range(row + 1):
-                other = counts if column == row else count(column)
-                others = slice(column * step, column * step + other.shape[0])
-                gram[own, others] = counts @ other.T
-                gram[others, own] = gram[own, others].T
-            squares += float(np.trace(gram[own, own]))
-        mean = total / n_trees
-        # (N - m)(N - m)' from N N', without a copy of N.
-        against = np.concatenate([count(block) @ mean for block in range(len(blocks))])
-        centred = gram - against[:, None] - against[None, :] + mean @ mean
-        variance = (squares / n_trees - float(mean @ mean)) / n_samples
-        return centred, n_samples, variance
-
-    def _count_rows(self, seeds: list[int], n_threads: int) -> NDArray[Any]:
-        """Return how often trees have drawn each training sample."""
-        assert self._draws is not None
-        counts = np.stack(draw_rows(self._draws, seeds, n_threads))
-        # Products of single precision are twice as fast, and exact while sums are small integers.
-        is_small = int(counts.max()) * int(counts.sum(axis=1, dtype=np.int64).max()) < 2**22
-        return counts.astype(np.float32 if is_small else np.float64)
+        Chance adds ``surplus`` to a variance, about ``sqrt(2 / n_samples)`` of which is left as an
+        error when it is taken off. It falls as trees are added, and the variance stays.
+        """
+        if self._n_negative == 0:
+            return
+        n_trees = self._products.gram.shape[0]
+        error = self._by_chance * np.sqrt(2.0 / self._n_samples)
+        times = _DEVIATIONS * error / self._found if self._found > 0.0 else _MOST_TIMES
+        times = min(max(times, 2.0), _MOST_TIMES)
+        warn_caller(
+            f"{self._n_negative} of {self._n_values} standard errors are NaN: {n_trees} trees are "
+            "too few to tell them from what trees differ by chance. About "
+            f"{math.ceil(times * n_trees / 100) * 100} trees would tell most of them."
+        )
 
 
 def _centre(
@@ -150,7 +178,12 @@ def _centre(
     """Return values of trees less their mean, 0 for trees that do not count; and how many count."""
     n_rows, n_trees = values.shape
     if counted is None:
-        return values - values.mean(axis=1, keepdims=True), np.full(n_rows, n_trees)
+        counted = np.ones((1, n_trees), dtype=bool)
     n_counted = np.count_nonzero(counted, axis=1)
+    n_counted = np.broadcast_to(n_counted, n_rows)
     means = np.where(counted, values, 0.0).sum(axis=1) / np.maximum(n_counted, 1)
+    least = np.where(counted, values, np.inf).min(axis=1)
+    most = np.where(counted, values, -np.inf).max(axis=1)
+    # The rounded mean of equal values need not be one of them.
+    means = np.where(least == most, least, means)
     return np.where(counted, values - means[:, None], 0.0), np.maximum(n_counted, 1)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from spinney._common.messages import warn_caller
 from spinney._fit.tree_samples import TreeSamples
-from spinney._spinney import draw_rows, list_drawn_rows
+from spinney._spinney import list_drawn_rows, mark_unseen
 
 # A float as `max_samples` that leads to fewer draws than this, or than the cube root of the number
 # of samples, is warned about, as in scikit-learn.
@@ -44,6 +44,43 @@ class Strata(NamedTuple):
             and all(type(n) is int and 0 <= n < 2**32 for n in counts)
             and type(self.replace) is bool
         )
+
+
+class UnseenTrees:
+    """Which trees have not seen each of some samples, a bit for each sample and tree.
+
+    Parameters
+    ----------
+    bits : ndarray of shape (n_samples, n_bytes), uint8
+        Eight trees in a byte, the first one in its lowest bit.
+    n_trees : int
+    """
+
+    def __init__(self, bits: NDArray[np.uint8], n_trees: int) -> None:
+        self.bits = bits
+        self.n_trees = n_trees
+
+    def of_rows(self, rows: tuple[int, int]) -> NDArray[np.uint8]:
+        """Return, of shape (n_rows, n_trees), 1 where a tree has not seen a sample, else 0.
+
+        `rows` are the first sample, and the end of the samples.
+        """
+        own = self.bits[rows[0] : rows[1]]
+        return np.unpackbits(own, axis=1, count=self.n_trees, bitorder="little")
+
+    def count_seen(self) -> int:
+        """Return how many samples all trees have seen."""
+        return int(np.count_nonzero(~self.bits.any(axis=1)))
+
+    def take(self, rows: NDArray[np.int64]) -> UnseenTrees:
+        """Return which trees have not seen samples with these numbers; none has seen number -1."""
+        bits = self.bits[rows]
+        bits[rows < 0] = np.packbits(np.ones(self.n_trees, dtype=bool), bitorder="little")
+        return UnseenTrees(bits, self.n_trees)
+
+    def join(self, group: list[int]) -> None:
+        """Make a tree that has seen one of these samples have seen all of them."""
+        self.bits[group] = np.bitwise_and.reduce(self.bits[group], axis=0)
 
 
 class Draws(NamedTuple):
@@ -126,10 +163,9 @@ class Draws(NamedTuple):
             return [np.arange(self.n_samples, dtype=dtype) for _ in seeds]
         return [rows.astype(dtype) for rows in list_drawn_rows(self, seeds, n_threads)]
 
-    def mark_unseen(self, seeds: list[int], n_threads: int) -> NDArray[np.uint8]:
-        """Return, of shape (n_samples, n_trees), 1 where a tree has not seen a sample, else 0."""
-        counts = draw_rows(self, seeds, n_threads)
-        return np.column_stack([(count == 0).view(np.uint8) for count in counts])
+    def mark_unseen(self, seeds: list[int], n_threads: int) -> UnseenTrees:
+        """Return which of the trees with these seeds have not seen each sample."""
+        return UnseenTrees(mark_unseen(self, seeds, n_threads), len(seeds))
 
 
 class Growth(NamedTuple):

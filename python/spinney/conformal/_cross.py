@@ -9,15 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import check_cv
-from sklearn.utils import indexable
 from sklearn.utils.validation import check_is_fitted
 
 from spinney._common.rows import take_rows
 from spinney._common.types import ConformityScore
 from spinney._fit.labels import read_labels
 from spinney._fit.params import store_parameters
-from spinney.conformal._intervals import ConformalRegressor, predict_means
-from spinney.conformal._sets import ConformalClassifier
+from spinney.conformal._intervals import ConformalRegressor
+from spinney.conformal._levels import FoldConformal
+from spinney.conformal._models import fit_model, get_forest, predict_means
+from spinney.conformal._sets import ConformalClassifier, ProbabilitiesWithout
+from spinney.conformal._weights import Training, read_training
 from spinney.ensemble import RandomForestClassifier, RandomForestRegressor
 from spinney.ensemble._forest import ForestClassifier, ForestRegressor
 
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class CrossConformalRegressor(ConformalRegressor):
+class CrossConformalRegressor(FoldConformal, ConformalRegressor):
     """Intervals by the residuals of a cross-validation (CV+).
 
     A forest is grown without each fold, and this forest gives the residuals of the fold. For
@@ -35,12 +37,16 @@ class CrossConformalRegressor(ConformalRegressor):
 
     Parameters
     ----------
-    estimator : forest regressor or None, default=None
-        A forest of `spinney.ensemble`, not fitted. None means `RandomForestRegressor()`.
+    estimator : forest regressor, Pipeline or None, default=None
+        A forest of `spinney.ensemble`, not fitted, or a pipeline that ends in one, which is fitted
+        as a whole without each fold. None means `RandomForestRegressor()`.
     confidence_level : float or list of float, default=0.9
         How often intervals shall cover.
     cv : int, cross-validation generator or iterable, default=5
         How the data are split, as in scikit-learn. Each sample must be in one fold.
+    bounds : tuple of two float or None, default=None
+        The least and the largest value that a target can have, None where there is no such value:
+        ``(0, None)`` for counts. Intervals end there; the targets of `fit` must be within.
 
     Attributes
     ----------
@@ -86,7 +92,14 @@ class CrossConformalRegressor(ConformalRegressor):
     estimators_: list[Any]
     residuals_: NDArray[np.float64]
 
-    def __init__(self, estimator: Any = None, *, confidence_level: Any = 0.9, cv: Any = 5) -> None:
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        confidence_level: Any = 0.9,
+        cv: Any = 5,
+        bounds: Any = None,
+    ) -> None:
         store_parameters(locals())
 
     def fit_conformalize(
@@ -101,7 +114,9 @@ class CrossConformalRegressor(ConformalRegressor):
         y : array-like of shape (n_samples,)
             The targets.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights for the forests.
+            Weights for the forests and for the scores. Samples of weight 0 are as if absent. If all
+            weights are whole numbers, the score of a sample of weight w counts as w scores,
+            otherwise as many as its weight is of the mean weight.
         groups : array-like of shape (n_samples,), default=None
             Groups of samples, for a splitter such as `GroupKFold` that keeps them together.
 
@@ -110,16 +125,22 @@ class CrossConformalRegressor(ConformalRegressor):
         self : object
         """
         self._read_levels()
+        self._read_bounds()
         forest = self._make_forest(RandomForestRegressor, (ForestRegressor,))
-        whole = clone(forest).fit(X, y, sample_weight=sample_weight)
-        self._check_one_output(whole)
-        targets = np.asarray(y, dtype=np.float64).ravel()
-        folds = Folds(forest, self.cv, X, targets, sample_weight, groups)
-        residuals = targets - folds.predict_left_out(X, predict_means)
-        self._check_levels(residuals.shape[0])
+        training = read_training(X, y, sample_weight)
+        whole = fit_model(
+            clone(forest), training.X, training.y, sample_weight=training.sample_weight
+        )
+        self._check_one_output(get_forest(whole))
+        targets = self._read_targets(training.y)
+        folds = Folds(forest, self.cv, training, targets, groups)
+        residuals = targets - folds.predict_left_out(training.X, predict_means)
+        copies = training.count_copies()
+        self._check_levels(residuals.shape[0], copies)
         self.estimator_, self.estimators_ = whole, folds.forests
         self.residuals_, self._folds = residuals, folds.of_sample.astype(np.uint32)
-        self.n_features_in_ = whole.n_features_in_
+        self._copies = copies
+        self.n_features_in_ = self._count_features(training.X)
         return self
 
     def predict(self, X: Any) -> NDArray[np.float64]:
@@ -141,11 +162,11 @@ class CrossConformalRegressor(ConformalRegressor):
         self, X: Any, levels: list[float], shortest: bool
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         means = np.stack([predict_means(forest, X) for forest in self.estimators_], axis=1)
-        n_threads = self.estimator_._count_threads()
+        n_threads = get_forest(self.estimator_)._count_threads()
         return self._bound_by_residuals(means, self._folds, levels, shortest, n_threads)
 
 
-class CrossConformalClassifier(ConformalClassifier):
+class CrossConformalClassifier(FoldConformal, ConformalClassifier):
     """Sets of classes by the probabilities of a cross-validation (CV+).
 
     A forest is grown without each fold. The score of a training sample says how little its class
@@ -155,8 +176,9 @@ class CrossConformalClassifier(ConformalClassifier):
 
     Parameters
     ----------
-    estimator : forest classifier or None, default=None
-        A forest of `spinney.ensemble`, not fitted. None means `RandomForestClassifier()`.
+    estimator : forest classifier, Pipeline or None, default=None
+        A forest of `spinney.ensemble`, not fitted, or a pipeline that ends in one, which is fitted
+        as a whole without each fold. None means `RandomForestClassifier()`.
     confidence_level : float or list of float, default=0.9
         How often sets shall have the true class.
     conformity_score : {"lac", "aps"}, default="lac"
@@ -223,7 +245,9 @@ class CrossConformalClassifier(ConformalClassifier):
         y : array-like of shape (n_samples,)
             The class labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights for the forests.
+            Weights for the forests and for the scores. Samples of weight 0 are as if absent. If all
+            weights are whole numbers, the score of a sample of weight w counts as w scores,
+            otherwise as many as its weight is of the mean weight.
         groups : array-like of shape (n_samples,), default=None
             Groups of samples, for a splitter such as `GroupKFold` that keeps them together.
 
@@ -234,24 +258,34 @@ class CrossConformalClassifier(ConformalClassifier):
         self._read_levels()
         self._check_score()
         forest = self._make_forest(RandomForestClassifier, (ForestClassifier,))
-        whole = clone(forest).fit(X, y, sample_weight=sample_weight)
-        self._check_one_output(whole)
-        labels = np.ravel(read_labels(y))
-        folds = Folds(forest, self.cv, X, labels, sample_weight, groups)
-        classes = whole.classes_
-        probabilities = folds.predict_left_out(X, lambda own, rows: _predict(own, rows, classes))
+        training = read_training(X, y, sample_weight)
+        whole = fit_model(
+            clone(forest), training.X, training.y, sample_weight=training.sample_weight
+        )
+        self._check_one_output(get_forest(whole))
+        labels = np.ravel(read_labels(training.y))
+        folds = Folds(forest, self.cv, training, labels, groups)
+        classes = get_forest(whole).classes_
+        probabilities = folds.predict_left_out(
+            training.X, lambda own, rows: _predict(own, rows, classes)
+        )
         scores = self._score_known(probabilities, np.searchsorted(classes, labels))
-        self._check_levels(scores.shape[0])
+        copies = training.count_copies()
+        self._check_levels(scores.shape[0], copies)
         self.estimator_, self.estimators_ = whole, folds.forests
         self.conformity_scores_, self._folds = scores, folds.of_sample
-        self.n_features_in_ = whole.n_features_in_
+        self._copies = copies
+        self.n_features_in_ = self._count_features(training.X)
         return self
 
-    def _list_probabilities_without(
-        self, X: Any
-    ) -> tuple[Callable[[slice], NDArray[np.float64]], int]:
+    def _list_probabilities_without(self, X: Any) -> tuple[ProbabilitiesWithout, int]:
         of_folds = np.array([_predict(own, X, self.classes_) for own in self.estimators_])
-        return lambda rows: of_folds[:, rows][self._folds], of_folds.shape[1]
+
+        def find(block: tuple[int, int]) -> Callable[[tuple[int, int]], NDArray[np.float64]]:
+            own = of_folds[:, slice(*block)]
+            return lambda training: own[self._folds[slice(*training)]]
+
+        return find, of_folds.shape[1]
 
 
 class Folds:
@@ -263,15 +297,18 @@ class Folds:
         A forest that is not fitted.
     cv : int, cross-validation generator or iterable
         Each sample must be in one fold.
-    X, y, sample_weight, groups : array-like or None
-        As in scikit-learn.
+    training : Training
+    y : ndarray of shape (n_samples,)
+        The targets of `training`.
+    groups : array-like or None
+        Of the caller's rows.
     """
 
     def __init__(
-        self, forest: Any, cv: Any, X: Any, y: NDArray[Any], sample_weight: Any, groups: Any
+        self, forest: Any, cv: Any, training: Training, y: NDArray[Any], groups: Any
     ) -> None:
-        (X,) = indexable(X)
-        weights = None if sample_weight is None else np.asarray(sample_weight)
+        X, weights = training.X, training.sample_weight
+        groups, cv = training.take_groups(groups), training.take_folds(cv)
         self.of_sample = np.full(y.shape[0], -1)
         self.forests: list[Any] = []
         splitter = check_cv(cv, y, classifier=is_classifier(forest))
@@ -279,10 +316,11 @@ class Folds:
             if np.any(self.of_sample[test] >= 0):
                 raise ValueError("cv must have each sample in one fold. Got some in several.")
             self.of_sample[test] = fold
-            own = clone(forest).fit(
+            own = fit_model(
+                clone(forest),
                 take_rows(X, train),
                 y[train],
-                sample_weight=None if weights is None else weights[train],
+                sample_weight=weights if np.ndim(weights) == 0 else weights[train],
             )
             self.forests.append(own)
         if np.any(self.of_sample < 0):
@@ -292,7 +330,6 @@ class Folds:
         self, X: Any, predict: Callable[[Any, Any], NDArray[np.float64]]
     ) -> NDArray[np.float64]:
         """Return what the forests predict for the samples of their folds."""
-        (X,) = indexable(X)
         places, parts = [], []
         for fold, forest in enumerate(self.forests):
             rows = np.flatnonzero(self.of_sample == fold)
@@ -306,5 +343,5 @@ def _predict(forest: Any, X: Any, classes: NDArray[Any]) -> NDArray[np.float64]:
     """Return the probabilities of all classes; a forest may not know some of them."""
     known = forest.predict_proba(X)
     probabilities = np.zeros((known.shape[0], classes.shape[0]))
-    probabilities[:, np.searchsorted(classes, forest.classes_)] = known
+    probabilities[:, np.searchsorted(classes, get_forest(forest).classes_)] = known
     return probabilities

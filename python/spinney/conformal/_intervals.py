@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,9 +12,10 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from spinney._common.checks import is_bool
+from spinney._common.messages import reject_parameter
 from spinney._common.sklearn_base import RegressorMixin
 from spinney._spinney import bound_intervals
-from spinney.conformal._levels import Conformal, find_rank
+from spinney.conformal._levels import Conformal, count_scores, find_mass
 
 
 class ConformalRegressor(RegressorMixin, Conformal):
@@ -20,6 +23,7 @@ class ConformalRegressor(RegressorMixin, Conformal):
 
     _predicts: ClassVar[str] = "Intervals"
 
+    bounds: Any
     residuals_: NDArray[np.float64]
 
     @abstractmethod
@@ -45,9 +49,9 @@ class ConformalRegressor(RegressorMixin, Conformal):
         Parameters
         ----------
         predictions : ndarray of shape (n_samples, n_models)
-        unseen : ndarray of shape (n_residuals,), uint32, or (n_residuals, n_models), uint8
-            The model that has not seen the sample of each residual; or 1 for the models that have
-            not seen it, whose mean is taken.
+        unseen : ndarray of shape (n_residuals,), uint32, or (n_residuals, n_bytes), uint8
+            The model that has not seen the sample of each residual; or the bits of `UnseenTrees`,
+            for models whose mean is taken.
         levels : list of float
         shortest : bool
             Whether intervals are the shortest ones.
@@ -57,13 +61,50 @@ class ConformalRegressor(RegressorMixin, Conformal):
         -------
         lower, upper : ndarray of shape (n_samples, n_levels)
         """
-        n = self.residuals_.shape[0]
-        self._check_levels(n, 2 if shortest else 1)
-        ranks = [find_rank(level, n) - 1 for level in levels]
-        predictions = np.ascontiguousarray(predictions)
-        bounds = bound_intervals(predictions, unseen, self.residuals_, ranks, shortest, n_threads)
+        n, copies = self.residuals_.shape[0], self._copies
+        self._check_levels(n, copies, 2 if shortest else 1)
+        masses = [find_mass(level, count_scores(n, copies)) for level in levels]
+        bounds = bound_intervals(
+            np.ascontiguousarray(predictions),
+            unseen,
+            self.residuals_,
+            copies,
+            masses,
+            shortest,
+            n_threads,
+        )
         lower, upper = np.split(bounds, 2, axis=1)
         return lower, upper
+
+    def _read_bounds(self) -> tuple[float, float]:
+        """Return the least and the largest value that a target can have."""
+        given = self.bounds
+        expected = "None or a pair of numbers, the lower one first; None in it is no bound"
+        if given is None:
+            return -np.inf, np.inf
+        is_pair = isinstance(given, (tuple, list)) and len(given) == 2
+        if not is_pair or not all(
+            value is None or (isinstance(value, Real) and not is_bool(value)) for value in given
+        ):
+            reject_parameter(type(self).__name__, "bounds", given, expected)
+        low, high = given
+        low = -np.inf if low is None else float(low)
+        high = np.inf if high is None else float(high)
+        if not low < high:
+            reject_parameter(type(self).__name__, "bounds", given, expected)
+        return low, high
+
+    def _read_targets(self, y: Any) -> NDArray[np.float64]:
+        """Return the targets. Raise ValueError if one is beyond the bounds."""
+        targets = np.asarray(y, dtype=np.float64).ravel()
+        low, high = self._read_bounds()
+        wrong = targets[(targets < low) | (targets > high)]
+        if wrong.size:
+            raise ValueError(
+                f"y must be within bounds={self.bounds!r}. Got {wrong.size} target(s) beyond, such "
+                f"as {wrong[0]:g}."
+            )
+        return targets
 
     def predict_interval(
         self, X: Any, minimize_interval_width: bool = False
@@ -91,17 +132,18 @@ class ConformalRegressor(RegressorMixin, Conformal):
         if not is_bool(shortest):
             raise TypeError(f"minimize_interval_width must be a bool. Got {shortest!r} instead.")
         lower, upper = self._bound(X, self._read_levels(), bool(shortest))
-        return self.predict(X), np.stack([lower, upper], axis=1)
+        intervals = np.stack([lower, upper], axis=1)
+        return self.predict(X), np.clip(intervals, *self._read_bounds())
 
 
-def predict_means(forest: Any, X: Any) -> NDArray[np.float64]:
-    """Return means, also of forests that predict quantiles by default."""
-    rows = forest._validate_X_predict(X)
-    means: NDArray[np.float64] = forest.forest_.predict(rows, forest._count_threads())[:, 0]
-    return means
-
-
-def find_quantile(scores: NDArray[np.float64], level: float) -> float:
+def find_quantile(
+    scores: NDArray[np.float64], level: float, copies: NDArray[np.float64] | None
+) -> float:
     """Return the score that a new one does not exceed with this probability, at least."""
-    place = find_rank(level, scores.shape[0]) - 1
-    return float(np.partition(scores, place)[place])
+    mass = find_mass(level, count_scores(scores.shape[0], copies))
+    if copies is None:
+        place = max(math.ceil(mass), 1) - 1
+        return float(np.partition(scores, place)[place])
+    order = np.argsort(scores, kind="stable")
+    place = int(np.searchsorted(np.cumsum(copies[order]), mass))
+    return float(scores[order[min(place, scores.shape[0] - 1)]])

@@ -9,6 +9,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import Tags
 
@@ -16,6 +17,7 @@ from spinney._base.saving import Stored, StoredTrees
 from spinney._common.checks import is_bool
 from spinney._common.documentation import DocumentedEstimator
 from spinney._common.messages import reject_parameter
+from spinney.conformal._models import get_forest
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -33,13 +35,8 @@ class Conformal(Stored, DocumentedEstimator):
     estimator_: Any
     n_features_in_: int
 
-    @abstractmethod
-    def fit_conformalize(self, X: Any, y: Any) -> Self:
-        """Fit the forest, and find out how it does on targets that it has not seen."""
-
-    def fit(self, X: Any, y: Any) -> Self:
-        """Do what `fit_conformalize` does, under the name that scikit-learn calls."""
-        return self.fit_conformalize(X, y)
+    # How many rows each score counts as; None if each counts once.
+    _copies: NDArray[np.float64] | None = None
 
     def __sklearn_tags__(self) -> Tags:
         tags: Tags = super().__sklearn_tags__()
@@ -64,11 +61,19 @@ class Conformal(Stored, DocumentedEstimator):
         """Return a forest that is not fitted."""
         if self.estimator is None:
             return default()
-        if not isinstance(self.estimator, kinds):
+        if not isinstance(get_forest(self.estimator), kinds):
             names = " or ".join(kind.__name__ for kind in kinds)
-            expected = f"None or an estimator of spinney.ensemble that is a {names}"
+            expected = (
+                f"None, an estimator of spinney.ensemble that is a {names}, or a Pipeline that "
+                "ends in one"
+            )
             reject_parameter(type(self).__name__, "estimator", self.estimator, expected)
         return clone(self.estimator)
+
+    def _count_features(self, X: Any) -> int:
+        """Return the number of features of the data; a pipeline may not know it."""
+        n_features: int = getattr(self.estimator_, "n_features_in_", None) or np.shape(X)[1]
+        return n_features
 
     def _check_one_output(self, forest: Any) -> None:
         if forest.n_outputs_ > 1:
@@ -76,18 +81,21 @@ class Conformal(Stored, DocumentedEstimator):
                 f"{self._predicts} are of one output. Got {forest.n_outputs_} of them."
             )
 
-    def _check_levels(self, n_scores: int, n_sides: int = 1) -> None:
-        """Raise ValueError for levels that need more than `n_scores` scores.
+    def _check_levels(
+        self, n_scores: int, copies: NDArray[np.float64] | None, n_sides: int = 1
+    ) -> None:
+        """Raise ValueError for levels that need more than `n_scores` scores, copies counted.
 
         `n_sides` is the number of sides on which a score at least must be outside.
         """
+        n = count_scores(n_scores, copies)
         for level in self._read_levels():
-            if find_rank(level, n_scores) > n_scores + 1 - n_sides:
-                most = (n_scores + 1 - n_sides) / (n_scores + 1)
+            if find_mass(level, n) > n + 1 - n_sides:
+                most = (n + 1 - n_sides) / (n + 1)
                 raise ValueError(
                     f"confidence_level={level} needs at least "
                     f"{math.ceil(n_sides / (1 - level) - 1 - 1e-9)} samples out of bag or of "
-                    f"folds; with {n_scores} the level is at most {most:.4g}."
+                    f"folds; with {n:g} the level is at most {most:.4g}."
                 )
 
     def _find_fault(self, forest: Any) -> str | None:  # noqa: ARG002 - there are no own trees
@@ -100,7 +108,40 @@ class Conformal(Stored, DocumentedEstimator):
         return None
 
 
-def find_rank(level: float, n: int) -> int:
-    """Return which of `n` ordered scores, counted from 1, is the bound for a level."""
-    # Rounding must not cost a rank: 0.9 of 10 is 9.
-    return max(math.ceil(level * (n + 1) - 1e-9), 1)
+class BagConformal(Conformal):
+    """Base class of the models of one forest, whose scores are out of bag."""
+
+    @abstractmethod
+    def fit_conformalize(
+        self, X: Any, y: Any, sample_weight: Any = None, samples: Any = None
+    ) -> Self:
+        """Grow the forest, and find out how it does on targets that trees have not seen."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, samples: Any = None) -> Self:
+        """Do what `fit_conformalize` does, under the name that scikit-learn calls."""
+        return self.fit_conformalize(X, y, sample_weight, samples)
+
+
+class FoldConformal(Conformal):
+    """Base class of the models of several forests, whose scores are of folds."""
+
+    @abstractmethod
+    def fit_conformalize(
+        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
+    ) -> Self:
+        """Grow the forests, and find out how they do on the targets of their folds."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Do what `fit_conformalize` does, under the name that scikit-learn calls."""
+        return self.fit_conformalize(X, y, sample_weight, groups)
+
+
+def count_scores(n_scores: float, copies: NDArray[np.float64] | None) -> float:
+    """Return the number of scores, copies counted."""
+    return n_scores if copies is None else float(copies.sum())
+
+
+def find_mass(level: float, n: float) -> float:
+    """Return how many of `n` ordered scores there must be up to the bound for a level."""
+    # Rounding must not cost a score: 0.9 of 10 is 9.
+    return level * (n + 1) - 1e-9

@@ -10,7 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from spinney._fit.params import store_parameters
 from spinney.conformal._intervals import ConformalRegressor, find_quantile
-from spinney.conformal._levels import find_rank
+from spinney.conformal._levels import BagConformal, find_mass
+from spinney.conformal._models import fit_model, get_forest, transform
+from spinney.conformal._weights import read_training
 from spinney.ensemble import RandomForestQuantileRegressor
 from spinney.ensemble._quantile_base import QuantileForestRegressor
 
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class ConformalizedQuantileRegressor(ConformalRegressor):
+class ConformalizedQuantileRegressor(BagConformal, ConformalRegressor):
     """Intervals between quantiles of a forest, corrected so that they cover out of bag.
 
     Intervals between quantiles are wide where targets spread and narrow elsewhere, but may cover
@@ -27,11 +29,15 @@ class ConformalizedQuantileRegressor(ConformalRegressor):
 
     Parameters
     ----------
-    estimator : quantile forest or None, default=None
+    estimator : quantile forest, Pipeline or None, default=None
         A `RandomForestQuantileRegressor` or `ExtraTreesQuantileRegressor`, not fitted, whose trees
-        leave samples out. None means ``RandomForestQuantileRegressor(min_samples_leaf=5)``.
+        leave samples out, or a pipeline that ends in one. None means
+        ``RandomForestQuantileRegressor(min_samples_leaf=5)``.
     confidence_level : float or list of float, default=0.9
         How often intervals shall cover.
+    bounds : tuple of two float or None, default=None
+        The least and the largest value that a target can have, None where there is no such value:
+        ``(0, None)`` for counts. Intervals end there; the targets of `fit` must be within.
 
     Attributes
     ----------
@@ -71,7 +77,9 @@ class ConformalizedQuantileRegressor(ConformalRegressor):
     estimator_: Any
     conformity_scores_: NDArray[np.float64]
 
-    def __init__(self, estimator: Any = None, *, confidence_level: Any = 0.9) -> None:
+    def __init__(
+        self, estimator: Any = None, *, confidence_level: Any = 0.9, bounds: Any = None
+    ) -> None:
         store_parameters(locals())
 
     def fit_conformalize(
@@ -85,32 +93,48 @@ class ConformalizedQuantileRegressor(ConformalRegressor):
             The training samples.
         y : array-like of shape (n_samples,)
             The targets.
-        sample_weight, samples : default=None
-            As for the forest.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights for the forest and for the scores. Samples of weight 0 are as if absent. If all
+            weights are whole numbers, the score of a sample of weight w counts as w scores,
+            otherwise as many as its weight is of the mean weight.
+        samples : default=None
+            As for the forest: whole groups of samples can be left out of trees together.
 
         Returns
         -------
         self : object
         """
         levels = self._read_levels()
-        forest = self._make_forest(
+        self._read_bounds()
+        model = self._make_forest(
             lambda: RandomForestQuantileRegressor(min_samples_leaf=5), (QuantileForestRegressor,)
         )
+        forest = get_forest(model)
         if not forest.bootstrap:
             raise ValueError(
                 "Intervals come from trees that have not seen a sample: set bootstrap=True."
             )
-        forest.fit(X, y, sample_weight=sample_weight, samples=samples)
+        training = read_training(X, y, sample_weight)
+        fit_model(
+            model,
+            training.X,
+            training.y,
+            sample_weight=training.sample_weight,
+            samples=training.take_samples(samples),
+        )
         self._check_one_output(forest)
-        targets = np.asarray(y, dtype=np.float64).reshape(-1, 1)
-        bounds = forest.predict(X, _list_quantiles(levels), oob_score=True)
+        targets = self._read_targets(training.y).reshape(-1, 1)
+        rows = transform(model, training.X)
+        bounds = forest.predict(rows, _list_quantiles(levels), oob_score=True)
         lower, upper = bounds[:, : len(levels)], bounds[:, len(levels) :]
         scores = np.stack([lower - targets, targets - upper], axis=1)
-        scores = scores[~np.isnan(scores).any(axis=(1, 2))]
-        self._check_levels(scores.shape[0])
-        self.estimator_, self.conformity_scores_ = forest, scores
-        self.n_features_in_ = forest.n_features_in_
-        self._levels = levels
+        is_known = ~np.isnan(scores).any(axis=(1, 2))
+        copies = training.count_copies()
+        copies = None if copies is None else copies[is_known]
+        self._check_levels(int(np.count_nonzero(is_known)), copies)
+        self.estimator_, self.conformity_scores_ = model, scores[is_known]
+        self.n_features_in_ = self._count_features(training.X)
+        self._levels, self._copies = levels, copies
         return self
 
     def predict(self, X: Any) -> NDArray[np.float64]:
@@ -126,8 +150,12 @@ class ConformalizedQuantileRegressor(ConformalRegressor):
         y : ndarray of shape (n_samples,)
         """
         check_is_fitted(self)
-        median: NDArray[np.float64] = self.estimator_.predict(X, 0.5)
-        return median
+        return self._predict_quantiles(X, 0.5)
+
+    def _predict_quantiles(self, X: Any, quantiles: Any) -> NDArray[np.float64]:
+        forest = get_forest(self.estimator_)
+        found: NDArray[np.float64] = forest.predict(transform(self.estimator_, X), quantiles)
+        return found
 
     def _bound(
         self, X: Any, levels: list[float], shortest: bool
@@ -137,11 +165,14 @@ class ConformalizedQuantileRegressor(ConformalRegressor):
                 f"Quantiles were moved for confidence_level={self._levels}. Got {levels}: fit "
                 "again."
             )
-        bounds = self.estimator_.predict(X, _list_quantiles(levels))
+        bounds = self._predict_quantiles(X, _list_quantiles(levels))
         per_level = np.moveaxis(self.conformity_scores_, 2, 0)
         find_moves = _find_shortest_moves if shortest else _find_equal_moves
-        self._check_levels(self.conformity_scores_.shape[0], 2 if shortest else 1)
-        moves = [find_moves(own, level) for own, level in zip(per_level, levels, strict=True)]
+        copies = self._copies
+        self._check_levels(self.conformity_scores_.shape[0], copies, 2 if shortest else 1)
+        moves = [
+            find_moves(own, level, copies) for own, level in zip(per_level, levels, strict=True)
+        ]
         down, up = np.array(moves).T
         lower, upper = bounds[:, : len(levels)] - down, bounds[:, len(levels) :] + up
         # Bounds that are moved inwards past each other meet in the middle.
@@ -154,19 +185,27 @@ def _list_quantiles(levels: list[float]) -> list[float]:
     return [(1 - level) / 2 for level in levels] + [(1 + level) / 2 for level in levels]
 
 
-def _find_equal_moves(scores: NDArray[np.float64], level: float) -> tuple[float, float]:
+def _find_equal_moves(
+    scores: NDArray[np.float64], level: float, copies: NDArray[np.float64] | None
+) -> tuple[float, float]:
     """Return by how much bounds must be moved outwards, both as far."""
-    move = find_quantile(scores.max(axis=1), level)
+    move = find_quantile(scores.max(axis=1), level, copies)
     return move, move
 
 
-def _find_shortest_moves(scores: NDArray[np.float64], level: float) -> tuple[float, float]:
+def _find_shortest_moves(
+    scores: NDArray[np.float64], level: float, copies: NDArray[np.float64] | None
+) -> tuple[float, float]:
     """Return by how much each bound must be moved outwards so that intervals are the shortest."""
-    n = scores.shape[0]
-    # This many of n + 1 targets may be outside, one at least on each side.
-    n_outside = n + 1 - find_rank(level, n)
-    below, above = np.sort(scores, axis=0).T
-    n_below = np.arange(1, n_outside)
-    downs, ups = below[n - n_below], above[n - n_outside + n_below]
+    counts = np.ones(scores.shape[0]) if copies is None else copies
+    # So many of the scores may be beyond the two moves; one more may be at either of them.
+    n_beyond = counts.sum() - 1 - find_mass(level, counts.sum())
+    orders = np.argsort(-scores, axis=0, kind="stable").T
+    below, above = (scores[order, side] for side, order in enumerate(orders))
+    beyond_down, beyond_up = (np.cumsum(counts[order]) - counts[order] for order in orders)
+    n_downs = int(np.searchsorted(beyond_down, n_beyond, side="right"))
+    rest = n_beyond - beyond_down[:n_downs]
+    downs = below[:n_downs]
+    ups = above[np.searchsorted(beyond_up, rest, side="right") - 1]
     best = int(np.argmin(downs + ups))
     return float(downs[best]), float(ups[best])

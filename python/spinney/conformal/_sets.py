@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from spinney._common.blocks import divide_rows
 from spinney._common.messages import reject_parameter
 from spinney._common.sklearn_base import ClassifierMixin
-from spinney.conformal._levels import Conformal, find_rank
+from spinney.conformal._levels import Conformal, count_scores, find_mass
+from spinney.conformal._models import get_forest
 
-if TYPE_CHECKING:
-    from spinney.ensemble._forest import ForestClassifier
+ProbabilitiesWithout = Callable[[tuple[int, int]], Callable[[tuple[int, int]], NDArray[np.float64]]]
 
 # Numbers of a block of query rows, one for each training sample and class, that are held at once.
 _NUMBERS_AT_ONCE = 2**22
@@ -29,13 +30,12 @@ class ConformalClassifier(ClassifierMixin, Conformal):
 
     _predicts: ClassVar[str] = "Sets"
 
-    estimator_: ForestClassifier
     conformity_scores_: NDArray[np.float64]
 
     @property
     def classes_(self) -> NDArray[Any]:
         """The class labels, sorted."""
-        classes: NDArray[Any] = self.estimator_.classes_
+        classes: NDArray[Any] = get_forest(self.estimator_).classes_
         return classes
 
     def _check_score(self) -> None:
@@ -78,7 +78,8 @@ class ConformalClassifier(ClassifierMixin, Conformal):
         y : ndarray of shape (n_samples,)
         """
         check_is_fitted(self)
-        return self.estimator_.predict(X)
+        labels: NDArray[Any] = self.estimator_.predict(X)
+        return labels
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the share of samples whose class is predicted, as the forest does.
@@ -118,31 +119,36 @@ class ConformalClassifier(ClassifierMixin, Conformal):
         """
         check_is_fitted(self)
         levels = self._read_levels()
-        self._check_levels(self.conformity_scores_.shape[0])
-        probabilities, n_samples = self._list_probabilities_without(X)
-        n, n_classes = self.conformity_scores_.shape[0], len(self.classes_)
-        limits = np.array([find_rank(level, n) for level in levels])
+        known, copies = self.conformity_scores_, self._copies
+        n, n_classes = known.shape[0], len(self.classes_)
+        self._check_levels(n, copies)
+        masses = np.array([find_mass(level, count_scores(n, copies)) for level in levels])
+        find_probabilities, n_samples = self._list_probabilities_without(X)
         sets = np.empty((n_samples, n_classes, len(levels)), dtype=bool)
         step = max(1, _NUMBERS_AT_ONCE // (n * n_classes))
         for start in range(0, n_samples, step):
-            block = slice(start, min(start + step, n_samples))
-            scores = self._score_classes(probabilities(block))
-            # Rounding must not part scores that are equal.
-            is_less = self.conformity_scores_[:, None, None] < scores - 1e-12
-            n_less = np.count_nonzero(is_less, axis=0)
-            sets[block] = n_less[..., None] < limits
+            block = start, min(start + step, n_samples)
+            find_without = find_probabilities(block)
+            n_less = np.zeros((block[1] - start, n_classes))
+            for training in divide_rows(n, (block[1] - start) * n_classes):
+                scores = self._score_classes(find_without(training))
+                own = slice(*training)
+                # Rounding must not part scores that are equal.
+                is_less = known[own, None, None] < scores - 1e-12
+                weights = np.ones(scores.shape[0]) if copies is None else copies[own]
+                n_less += np.tensordot(weights, is_less, axes=(0, 0))
+            sets[slice(*block)] = n_less[..., None] < masses
         return self.predict(X), sets
 
     @abstractmethod
-    def _list_probabilities_without(
-        self, X: Any
-    ) -> tuple[Callable[[slice], NDArray[np.float64]], int]:
+    def _list_probabilities_without(self, X: Any) -> tuple[ProbabilitiesWithout, int]:
         """Return probabilities by models that have not seen a training sample.
 
         Returns
         -------
         probabilities : callable
-            Returns them for some query rows, of shape (n_scores, n_rows, n_classes).
+            Returns, for a block of query rows, a function that returns them for a block of scores,
+            of shape (n_scores, n_rows, n_classes).
         n_samples : int
             Number of query rows.
         """

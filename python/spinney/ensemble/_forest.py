@@ -14,6 +14,7 @@ from sklearn.utils.multiclass import type_of_target
 
 from spinney._cluster.growth import get_workers, grow
 from spinney._cluster.job import Job
+from spinney._common.blocks import divide_rows
 from spinney._common.checks import is_bool
 from spinney._common.messages import warn_caller
 from spinney._data.arrays import to_rows
@@ -24,7 +25,7 @@ from spinney._explain.oob_scores import find_scorer, is_scorer_name, score_value
 from spinney._explain.out_of_bag import check_oob_score
 from spinney._explain.shap import ShapValues
 from spinney._explain.uncertainty import StandardErrors
-from spinney._fit.draws import Draws
+from spinney._fit.draws import Draws, UnseenTrees
 from spinney._fit.joined_draws import hold_samples
 from spinney._fit.leaf_rows import LeafRows
 from spinney._fit.target import EncodedTarget, make_class_attributes
@@ -320,10 +321,10 @@ class ForestRegressor(BaggedRegressor, BaseForest):
         prediction = self._split_outputs(values)[..., 0]
         if not return_std:
             return prediction
-        counted = self._mark_trees(rows.shape[0], n_threads, oob_score)
-        return prediction, self._predict_std(rows, counted)
+        unseen = self._find_unseen_trees(rows.shape[0], n_threads) if oob_score else None
+        return prediction, self._predict_std(rows, unseen)
 
-    def _predict_std(self, rows: Any, counted: NDArray[np.bool_] | None) -> NDArray[np.float64]:
+    def _predict_std(self, X: Any, unseen: UnseenTrees | None) -> NDArray[np.float64]:
         if self.criterion != "squared_error" or self.n_outputs_ > 1:
             raise ValueError(
                 "return_std=True needs criterion='squared_error', by which leaves know the "
@@ -331,15 +332,31 @@ class ForestRegressor(BaggedRegressor, BaseForest):
                 f"{self.n_outputs_} output(s). RandomForestQuantileRegressor predicts quantiles of "
                 "any targets."
             )
-        n_threads = self._count_threads()
         if "_variances" not in vars(self):
             self._variances = [self.forest_.tree(t).impurity for t in range(len(self.forest_))]
-        leaves = self.forest_.apply(rows, n_threads)
+        return np.concatenate(
+            [
+                self._predict_std_of(
+                    X, rows, None if unseen is None else unseen.of_rows(rows).astype(bool)
+                )
+                for rows in divide_rows(X.shape[0], len(self.forest_))
+            ]
+        )
+
+    def _predict_std_of(
+        self, X: Any, rows: tuple[int, int], counted: NDArray[np.bool_] | None
+    ) -> NDArray[np.float64]:
+        """Return the standard deviations of a block of rows.
+
+        `counted`, of shape (n_rows, n_trees), says which trees count; None if all do.
+        """
+        n_threads = self._count_threads()
+        leaves = self.forest_.apply(X, n_threads, rows)
         within = np.zeros(leaves.shape[0])
         for tree, variances in enumerate(self._variances):
             of_leaves = variances[leaves[:, tree]]
             within += of_leaves if counted is None else np.where(counted[:, tree], of_leaves, 0.0)
-        values = self.forest_.predict_trees(rows, n_threads)[:, :, 0]
+        values = self.forest_.predict_trees(X, n_threads, rows)[:, :, 0]
         std: NDArray[np.float64]
         if counted is None:
             std = np.sqrt(within / len(self.forest_) + values.var(axis=1))

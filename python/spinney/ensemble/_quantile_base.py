@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from itertools import pairwise
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
@@ -13,11 +14,12 @@ from sklearn.metrics import r2_score
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
+from spinney._common.blocks import divide_rows
 from spinney._common.checks import check_int, is_bool
 from spinney._common.types import Interpolation, RankKind
 from spinney._data.arrays import to_rows
 from spinney._explain.out_of_bag import check_oob_score
-from spinney._fit.draws import Draws, mend_rounding
+from spinney._fit.draws import Draws, UnseenTrees, mend_rounding
 from spinney._fit.leaf_rows import LeafRows, list_leaf_rows, refuse_other_samples
 from spinney._fit.target import EncodedTarget
 from spinney._spinney import (
@@ -223,21 +225,21 @@ class QuantileForestRegressor(ForestRegressor):
         check_return_std(return_std)
         rows = self._validate_X_predict(X)
         n_threads = self._count_threads()
-        counts = None
-        if oob_score:
-            counts = self._find_unseen(rows.shape[0], n_threads, indices, duplicates)
+        of_bag = self._find_unseen(rows.shape[0], n_threads, oob_score, indices, duplicates)
         if wanted is None:
-            values = self._average(rows, n_threads, counts)
+            values = self._average(rows, n_threads, of_bag)
             prediction = self._split_outputs(values)[..., 0]
         else:
-            leaves = self.forest_.apply(rows, n_threads)
-            found = predict_leaf_quantiles(
-                self._leaf_rows, leaves, counts, wanted, (interpolation, *how), n_threads
-            )
-            prediction = shape_quantiles(found, self.n_outputs_)
+            found = [
+                predict_leaf_quantiles(
+                    self._leaf_rows, leaves, counts, wanted, (interpolation, *how), n_threads
+                )
+                for _, leaves, counts in self._iter_leaves(rows, n_threads, of_bag)
+            ]
+            prediction = shape_quantiles(np.concatenate(found), self.n_outputs_)
         if not return_std:
             return prediction
-        return prediction, self._predict_std(rows, None if counts is None else counts.astype(bool))
+        return prediction, self._predict_std(rows, of_bag)
 
     # The arguments are in quantile-forest's order.
     def score(  # type: ignore[override]
@@ -325,8 +327,12 @@ class QuantileForestRegressor(ForestRegressor):
                 f"outputs. Got shape {np.shape(y)} instead."
             )
         how = self._read_pooling(True, False, aggregate_leaves_first)
-        leaves, counts = self._find_leaves(rows, n_threads, oob_score, indices, duplicates)
-        ranks = rank_in_leaves(self._leaf_rows, leaves, counts, targets, (kind, *how), n_threads)
+        of_bag = self._find_unseen(rows.shape[0], n_threads, oob_score, indices, duplicates)
+        found = [
+            rank_in_leaves(self._leaf_rows, leaves, counts, targets[block], (kind, *how), n_threads)
+            for block, leaves, counts in self._iter_leaves(rows, n_threads, of_bag)
+        ]
+        ranks = np.concatenate(found)
         return ranks[:, 0] if self.n_outputs_ == 1 else ranks
 
     def proximity_counts(
@@ -371,13 +377,15 @@ class QuantileForestRegressor(ForestRegressor):
         _check_out_of_bag(oob_score, indices, duplicates)
         n_threads = self._count_threads()
         rows = self._validate_X_predict(X)
-        leaves, counts = self._find_leaves(rows, n_threads, oob_score, indices, duplicates)
+        of_bag = self._find_unseen(rows.shape[0], n_threads, oob_score, indices, duplicates)
         unweighted = self._leaf_rows._replace(weights=None)
-        starts, found, times = count_rows_in_leaves(
-            unweighted, leaves, counts, max_proximities, n_threads
-        )
-        pairs = list(zip(found.tolist(), times.tolist(), strict=True))
-        lists = [pairs[start:end] for start, end in pairwise(starts.tolist())]
+        lists: list[list[tuple[int, int]]] = []
+        for _, leaves, counts in self._iter_leaves(rows, n_threads, of_bag):
+            starts, found, times = count_rows_in_leaves(
+                unweighted, leaves, counts, max_proximities, n_threads
+            )
+            pairs = list(zip(found.tolist(), times.tolist(), strict=True))
+            lists += [pairs[start:end] for start, end in pairwise(starts.tolist())]
         return lists if return_sorted else [sorted(own) for own in lists]
 
     def _read_pooling(self, weighted: Any, leaves: Any, first: Any) -> tuple[bool, bool]:
@@ -388,47 +396,36 @@ class QuantileForestRegressor(ForestRegressor):
                 raise TypeError(f"{name} must be a bool. Got {value!r} instead.")
         return bool(weighted and leaves), not first
 
-    def _average(
-        self, X: Any, n_threads: int, counts: NDArray[np.uint8] | None
-    ) -> NDArray[np.float64]:
-        """Return for each sample the means of the trees that count; None if all do.
-
-        Trees are added in their order, as the compiled part adds them for `oob_prediction_`.
-        """
-        if counts is None:
+    def _average(self, X: Any, n_threads: int, of_bag: UnseenTrees | None) -> NDArray[np.float64]:
+        """Return for each sample the means of the trees that count; None if all do."""
+        if of_bag is None:
             return self.forest_.predict(X, n_threads)
-        sums = np.zeros((X.shape[0], self.n_outputs_))
-        for number, (seed, is_counted) in enumerate(
-            zip(self.forest_.seeds, counts.T.astype(bool), strict=True)
-        ):
-            # What one tree predicts is in memory at a time.
-            values = Forest([self.forest_.tree(number)], [seed]).predict(X, n_threads)
-            np.add(sums, values, out=sums, where=is_counted[:, None])
-        with np.errstate(invalid="ignore"):
-            means: NDArray[np.float64] = sums / counts.sum(axis=1, dtype=np.int64)[:, None]
-        return means
+        values, n_trees = self.forest_.predict_counted(X, of_bag.bits, n_threads)
+        values[n_trees == 0] = np.nan
+        return values
 
     # --- Out of bag -----------------------------------------------------------------------------
 
-    def _find_leaves(
-        self, X: Any, n_threads: int, oob_score: bool, indices: Any, duplicates: Any
-    ) -> tuple[NDArray[np.int64], NDArray[np.uint8] | None]:
-        """Return the leaves of samples, and which trees count; None for all."""
-        counts = None
-        if oob_score:
-            counts = self._find_unseen(X.shape[0], n_threads, indices, duplicates)
-        return self.forest_.apply(X, n_threads), counts
+    def _iter_leaves(
+        self, X: Any, n_threads: int, of_bag: UnseenTrees | None
+    ) -> Iterator[tuple[slice, NDArray[np.int64], NDArray[np.uint8] | None]]:
+        """Return, for blocks of samples, their leaves, and which trees count; None for all."""
+        for rows in divide_rows(X.shape[0], len(self.forest_)):
+            counts = None if of_bag is None else of_bag.of_rows(rows)
+            yield slice(*rows), self.forest_.apply(X, n_threads, rows), counts
 
     def _find_unseen(
-        self, n_rows: int, n_threads: int, indices: Any, duplicates: Any
-    ) -> NDArray[np.uint8]:
-        """Return, of shape (n_rows, n_trees), 1 where a tree has not seen a sample."""
+        self, n_rows: int, n_threads: int, oob_score: bool, indices: Any, duplicates: Any
+    ) -> UnseenTrees | None:
+        """Return which trees have not seen samples, and so count for them; None if all count."""
+        if not oob_score:
+            return None
         n_samples = self._leaf_rows.values.shape[1]
-        if indices is None:
-            draws = self._get_draws(n_rows)
-            rows = np.arange(n_samples)
-        else:
-            draws = self._get_draws(n_samples)
+        draws = self._get_draws(n_rows if indices is None else n_samples)
+        unseen = draws.mark_unseen(self.forest_.seeds, n_threads)
+        for group in () if duplicates is None else duplicates:
+            unseen.join(list(group))
+        if indices is not None:
             given = np.asarray(indices)
             rows = given.astype(np.int64) if given.dtype.kind in "iuf" else given
             is_whole = given.dtype.kind in "iuf" and np.array_equal(rows, given)
@@ -439,13 +436,9 @@ class QuantileForestRegressor(ForestRegressor):
                 )
             if rows.size and not -1 <= rows.min() <= rows.max() < n_samples:
                 raise ValueError(f"indices must be -1 or rows below {n_samples}.")
-        unseen = draws.mark_unseen(self.forest_.seeds, n_threads)
-        for group in () if duplicates is None else duplicates:
-            unseen[list(group)] = unseen[list(group)].min(axis=0)
-        counts = np.ascontiguousarray(unseen[rows])
-        counts[rows < 0] = 1
-        self._warn_of_seen(int(np.count_nonzero(~counts.any(axis=1))))
-        return counts
+            unseen = unseen.take(rows)
+        self._warn_of_seen(unseen.count_seen())
+        return unseen
 
 
 def read_quantiles(quantiles: Any) -> NDArray[np.float64] | None:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from spinney._common.blocks import divide_rows
 from spinney._common.checks import check_int, is_bool
 from spinney._data.arrays import to_rows
-from spinney._fit.draws import Draws
+from spinney._fit.draws import Draws, UnseenTrees
 from spinney._fit.leaf_rows import LeafRows, list_leaf_rows, refuse_other_samples
 from spinney._fit.survival import SurvivalTarget
 from spinney._fit.target import EncodedTarget
@@ -159,12 +160,22 @@ class StoredSurvivalModel(ExplainedCurves, SurvivalModel):
     ) -> NDArray[np.float64]:
         rows = self._validate_X_predict(X)  # type: ignore[attr-defined]
         n_threads = self._count_threads()  # type: ignore[attr-defined]
-        counts = self._count_unseen(rows.shape[0], n_threads) if oob_score else None
-        leaves = self._get_forest().apply(rows, n_threads)  # type: ignore[attr-defined]
-        return self._find_curves(self._leaf_rows, leaves, at, curve, counts)
+        forest: Forest = self._get_forest()  # type: ignore[attr-defined]
+        unseen = self._find_unseen(rows.shape[0], n_threads) if oob_score else None
+        curves = [
+            self._find_curves(
+                self._leaf_rows,
+                forest.apply(rows, n_threads, block),
+                at,
+                curve,
+                None if unseen is None else unseen.of_rows(block),
+            )
+            for block in divide_rows(rows.shape[0], len(forest))
+        ]
+        return np.concatenate(curves)
 
-    def _count_unseen(self, n_rows: int, n_threads: int) -> NDArray[np.uint8]:  # noqa: ARG002
-        """Return, of shape (n_rows, n_trees), 1 where a tree has not seen a training sample."""
+    def _find_unseen(self, n_rows: int, n_threads: int) -> UnseenTrees:  # noqa: ARG002
+        """Return which trees have not seen each training sample."""
         refuse_oob_score(self)
 
     def _find_curves(

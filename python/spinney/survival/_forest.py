@@ -20,6 +20,7 @@ from spinney._common.types import (
     SurvivalCriterion,
 )
 from spinney._explain.oob_scores import score_values
+from spinney._fit.draws import UnseenTrees
 from spinney._fit.leaf_rows import refuse_other_samples
 from spinney._fit.params import store_parameters
 from spinney._fit.survival import read_survival, score_risks, take_survival
@@ -112,11 +113,10 @@ class BaseSurvivalForest(SurvivalForest, StoredSurvivalModel, BaseForest):
     def _score_risks(self, y: Any, risks: NDArray[np.float64]) -> float:
         return score_risks(read_survival(y), risks, self.cause)
 
-    def _count_unseen(self, n_rows: int, n_threads: int) -> NDArray[np.uint8]:
-        marks = self._mark_trees(n_rows, n_threads, True)
-        assert marks is not None
-        self._warn_of_seen(int(np.count_nonzero(~marks.any(axis=1))))
-        return marks.view(np.uint8)
+    def _find_unseen(self, n_rows: int, n_threads: int) -> UnseenTrees:
+        unseen = self._find_unseen_trees(n_rows, n_threads)
+        self._warn_of_seen(unseen.count_seen())
+        return unseen
 
     def _interpret_errors(self, errors: NDArray[np.float64]) -> Any:
         return errors[..., 0]
