@@ -249,7 +249,7 @@ def test_the_shortest_intervals_need_a_sample_on_each_side():
 
 def expected_to_fail(model):
     """Return the checks that cannot hold, with the reason."""
-    reason = "rows are drawn by their place, and weights reach the forest alone"
+    reason = "rows are drawn by their place"
     return {
         "check_sample_weight_equivalence_on_dense_data": reason,
         "check_sample_weight_equivalence_on_sparse_data": reason,

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.model_selection import BaseCrossValidator, PredefinedSplit, check_cv
 from sklearn.utils import indexable
+from sklearn.utils.validation import _num_samples
 
 from spinney._common.rows import take_rows
 
@@ -92,13 +93,15 @@ def read_training(X: Any, y: Any, sample_weight: Any) -> Training:
     The forest refuses weights that are illegal.
     """
     (X,) = indexable(X)
-    if sample_weight is None or np.ndim(sample_weight) != 1:
-        return Training(X, y, sample_weight, None)
+    if sample_weight is None:
+        return Training(X, y, None, None)
     weights = np.asarray(sample_weight)
+    if weights.ndim != 1:
+        return Training(X, y, sample_weight, None)
     if weights.dtype.kind not in "biuf":
         weights = weights.astype(np.float64)
     is_used = weights != 0
-    is_legal = weights.shape[0] == len(y) and bool(is_used.any())
+    is_legal = weights.shape[0] == _num_samples(X) and bool(is_used.any())
     if not is_legal or bool(is_used.all()):
         return Training(X, y, weights, None)
     rows = np.flatnonzero(is_used)
