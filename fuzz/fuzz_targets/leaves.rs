@@ -104,7 +104,7 @@ fuzz_target!(|case: Case| {
     let Y::Numbers { values, n_outputs } = &case.y else { return };
     let data = stored(&case, case.choices[0]);
     let Ok(forest) = case.forest(&target, &data, &one()) else { return };
-    let ranking = TargetRanks::new(values, *n_outputs);
+    let ranking = TargetRanks::new(values, *n_outputs, two()).expect("ranks");
     let mut order = vec![0; case.x.nrows()];
     (0..).zip(&ranking.of_row).for_each(|(row, &rank)| order[rank as usize] = row);
     let events: Option<Vec<u32>> =

@@ -7,9 +7,10 @@
 //! forest takes the mean over its trees (Ishwaran et al., "Random survival forests", Annals of Applied
 //! Statistics 2, 2008; for causes "Random survival forests for competing risks", Biostatistics 15, 2014).
 //!
-//! Steps are added up by the distinct times of all training rows, and once at the end along the
-//! times: so a curve costs the rows of the leaves and the number of distinct times.
+//! Steps are added up by the distinct times of all training rows, and once at the end along the times
+//! that have a step: so a curve costs the rows of the leaves, up to a logarithm.
 
+use super::idle::Idle;
 use super::quantiles::{QueryLeaves, RowsOfLeaves};
 use crate::error::{Error, Result};
 use crate::memory;
@@ -41,7 +42,7 @@ pub struct RankedEvents<'a> {
 }
 
 /// The curve of each row, `(n_query, at.len())`; NaN where no tree counts. `at` are the times at which a
-/// curve is asked for. O(rows of the leaves + training rows + `at`) for each row.
+/// curve is asked for. O(rows of the leaves + `at`) up to logarithms for each row, and O(training rows) once.
 pub fn leaf_curves(
     rows: &impl RowsOfLeaves,
     outcomes: RankedEvents<'_>,
@@ -62,12 +63,11 @@ pub fn leaf_curves(
         return Ok(curves);
     }
     let parts = (0..n_query).step_by(ROWS_PER_TASK).zip(curves.chunks_mut(ROWS_PER_TASK * at.len()));
-    runtime.map(parts.collect(), |(first, curves): (usize, &mut [f64])| {
-        let mut steps: Vec<f64> = memory::zeros(RESULT, grid.n_times)?;
+    let idle = Idle::new();
+    let write = |first: usize, curves: &mut [f64], steps: &mut Steps| {
         let mut of_leaf = Vec::new();
         for (row, values) in (first..).zip(curves.chunks_mut(at.len())) {
             runtime.check_interrupt()?;
-            steps.fill(0.0);
             let mut n_counted = 0.0;
             for (tree, leaf) in query.leaves(row, n_trees) {
                 n_counted += 1.0;
@@ -76,11 +76,14 @@ pub fn leaf_curves(
                 if !of_leaf.is_sorted_by_key(|row| row.0) {
                     of_leaf.sort_unstable_by_key(|row| row.0);
                 }
-                add_steps(&of_leaf, outcomes.events, &grid.time_of, curve, &mut steps);
+                add_steps(&of_leaf, outcomes.events, &grid.time_of, curve, steps);
             }
-            grid.add_up(&mut steps, n_counted, curve, values);
+            grid.add_up(steps, n_counted, curve, values);
         }
         Ok(())
+    };
+    runtime.map(parts.collect(), |(first, curves): (usize, &mut [f64])| {
+        idle.with(|| Steps::new(grid.n_times), |steps| write(first, curves, steps))
     })?;
     Ok(curves)
 }
@@ -108,15 +111,13 @@ impl Grid {
         Self { n_times: distinct.len(), time_of, n_passed }
     }
 
-    /// Adds steps up along the times, and writes the curve of `n_trees` trees; NaN without a tree.
-    fn add_up(&self, steps: &mut [f64], n_trees: f64, curve: Curve, values: &mut [f64]) {
-        let mut sum = 0.0;
-        for step in &mut *steps {
-            sum += *step;
-            *step = sum;
-        }
+    /// Adds steps up along the times, writes the curve of `n_trees` trees, NaN without a tree, and clears the
+    /// steps.
+    fn add_up(&self, steps: &mut Steps, n_trees: f64, curve: Curve, values: &mut [f64]) {
+        let sums = steps.add_up();
         for (value, &n_passed) in values.iter_mut().zip(&self.n_passed) {
-            let mean = n_passed.checked_sub(1).map_or(0.0, |last| steps[last]) / n_trees;
+            let n_steps = sums.partition_point(|&(time, _)| (time as usize) < n_passed);
+            let mean = n_steps.checked_sub(1).map_or(0.0, |last| sums[last].1) / n_trees;
             // Rounding may carry the sum of all steps beyond 1.
             *value = if curve == Curve::Survival { (1.0 - mean).max(0.0) } else { mean };
             if n_trees == 0.0 {
@@ -126,8 +127,45 @@ impl Grid {
     }
 }
 
+/// The steps of a curve, by the number of their time.
+struct Steps {
+    /// For each time its step, 0 where there is none.
+    of_time: Vec<f64>,
+    /// The times that have a step, each at least once.
+    times: Vec<u32>,
+    /// The times of steps, ascending, with the sums of the steps up to them.
+    sums: Vec<(u32, f64)>,
+}
+
+impl Steps {
+    fn new(n_times: usize) -> Result<Self> {
+        Ok(Self { of_time: memory::zeros(RESULT, n_times)?, times: Vec::new(), sums: Vec::new() })
+    }
+
+    fn add(&mut self, time: u32, step: f64) {
+        let sum = &mut self.of_time[time as usize];
+        if *sum == 0.0 {
+            self.times.push(time);
+        }
+        *sum += step;
+    }
+
+    /// Adds the steps up along the times, and clears them. O(steps log steps), however many times there are.
+    fn add_up(&mut self) -> &[(u32, f64)] {
+        self.times.sort_unstable();
+        self.times.dedup();
+        self.sums.clear();
+        let mut sum = 0.0;
+        for time in self.times.drain(..) {
+            sum += std::mem::take(&mut self.of_time[time as usize]);
+            self.sums.push((time, sum));
+        }
+        &self.sums
+    }
+}
+
 /// Adds the steps of a leaf's curve to `steps`. The rows of the leaf are in order of time.
-fn add_steps(rows: &[(u32, u64)], events: &[u32], time_of: &[u32], curve: Curve, steps: &mut [f64]) {
+fn add_steps(rows: &[(u32, u64)], events: &[u32], time_of: &[u32], curve: Curve, steps: &mut Steps) {
     let mut at_risk: u64 = rows.iter().map(|row| row.1).sum();
     let mut surviving = 1.0;
     for rows in rows.chunk_by(|a, b| time_of[a.0 as usize] == time_of[b.0 as usize]) {
@@ -137,11 +175,12 @@ fn add_steps(rows: &[(u32, u64)], events: &[u32], time_of: &[u32], curve: Curve,
         let died = weight(&|event| event != 0);
         if died > 0.0 {
             let hazard = died / at_risk as f64;
-            steps[time_of[rows[0].0 as usize] as usize] += match curve {
+            let step = match curve {
                 Curve::CumulativeHazard => hazard,
                 Curve::Survival => surviving * hazard,
                 Curve::Incidence(cause) => surviving * (weight(&|event| event == cause) / at_risk as f64),
             };
+            steps.add(time_of[rows[0].0 as usize], step);
             surviving *= 1.0 - hazard;
         }
         at_risk -= rows.iter().map(|row| row.1).sum::<u64>();

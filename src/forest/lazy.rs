@@ -6,7 +6,7 @@
 //! whatever the number of threads. Memory besides the data and the sums is O(training rows + query
 //! rows) per tree of a wave, however many trees there are.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::curves::{Curve, RankedEvents, leaf_curves};
 use super::grow::Bags;
@@ -30,6 +30,8 @@ pub struct LazyForest {
     target: Target,
     params: ValidForestParams,
     sample_ids: Option<Arc<[u64]>>,
+    /// The order of the targets, once quantiles or curves have been asked for. Clones share it.
+    ranking: Arc<OnceLock<TargetRanks>>,
 }
 
 /// The names of the memory in errors.
@@ -77,7 +79,7 @@ impl LazyForest {
         let data = data.identified(&target, None, runtime)?.into_owned();
         // Errors in the draws or the target are found here, not when a prediction is asked for.
         Bags::new(&target, &params, sample_ids)?;
-        Ok(Self { data, target, params, sample_ids: sample_ids.map(Into::into) })
+        Ok(Self { data, target, params, sample_ids: sample_ids.map(Into::into), ranking: Arc::default() })
     }
 
     /// The encoded training data, which every prediction reads.
@@ -170,7 +172,7 @@ impl LazyForest {
             let (got, expected) = ("no numbers".into(), "numbers, whose quantiles are asked for".into());
             return Err(Error::InvalidArgument { name: "y", got, expected });
         };
-        let ranking = TargetRanks::new(&numbers.raw, self.target.n_outputs());
+        let ranking = self.rank(&numbers.raw, self.target.n_outputs(), runtime)?;
         let (trees, ids) = self.reach_rows(query, n_query, traversal, runtime)?;
         let rows = ReachedRows { trees: &trees, ranks: &ranking.of_row };
         let pooling = Pooling { weighted_leaves: false, leaf_by_leaf: false };
@@ -193,7 +195,7 @@ impl LazyForest {
             let (got, expected) = ("no times".into(), "times and events, whose curves are asked for".into());
             return Err(Error::InvalidArgument { name: "y", got, expected });
         };
-        let ranking = TargetRanks::new(&survival.times, 1);
+        let ranking = self.rank(&survival.times, 1, runtime)?;
         let mut events: Vec<u32> = memory::zeros(LEAVES, survival.events.len())?;
         for (&rank, &event) in ranking.of_row.iter().zip(&*survival.events) {
             events[rank as usize] = event;
@@ -202,6 +204,15 @@ impl LazyForest {
         let (trees, ids) = self.reach_rows(query, n_query, traversal, runtime)?;
         let rows = ReachedRows { trees: &trees, ranks: &ranking.of_row };
         leaf_curves(&rows, outcomes, QueryLeaves { ids: &ids, counts: None }, at, curve, runtime)
+    }
+
+    /// The order of the targets, which is found once.
+    fn rank(&self, y: &[f64], n_outputs: usize, runtime: &Runtime<'_>) -> Result<&TargetRanks> {
+        if let Some(ranking) = self.ranking.get() {
+            return Ok(ranking);
+        }
+        let ranking = TargetRanks::new(y, n_outputs, runtime)?;
+        Ok(self.ranking.get_or_init(|| ranking))
     }
 
     /// The training rows in the leaves that the rows of a query reach, tree by tree, and the numbers of

@@ -1,6 +1,7 @@
 //! How often training rows lie in the leaves that query rows reach: the proximity counts of quantile
 //! forests.
 
+use super::idle::Idle;
 use super::quantiles::{QueryLeaves, RowsOfLeaves};
 use crate::error::{Error, Result};
 use crate::memory;
@@ -39,15 +40,15 @@ pub fn count_in_leaves(
         return Err(Error::InvalidArgument { name: "order", got, expected });
     }
     let firsts = (0..n_query).step_by(ROWS_PER_TASK);
-    let parts = runtime.map(firsts.collect(), |first| {
-        let mut count_of_rank: Vec<u64> = memory::zeros(WHAT, n_samples)?;
+    let idle = Idle::new();
+    let count = |first: usize, count_of_rank: &mut Vec<u64>| {
         let (mut ranks, mut found) = (Vec::new(), Vec::new());
         let mut part = LeafCounts::default();
         for row in first..(first + ROWS_PER_TASK).min(n_query) {
             runtime.check_interrupt()?;
             for (tree, leaf) in query.leaves(row, n_trees) {
                 rows.visit(tree, leaf, |(rank, count)| {
-                    let sum = count_of_rank.get_mut(rank as usize).expect("ranks are below the number of rows");
+                    let sum = &mut count_of_rank[rank as usize];
                     if *sum == 0 {
                         ranks.push(rank);
                     }
@@ -67,6 +68,9 @@ pub fn count_in_leaves(
             part.indptr.push(part.rows.len() as i64);
         }
         Ok(part)
+    };
+    let parts = runtime.map(firsts.collect(), |first| {
+        idle.with(|| memory::zeros(WHAT, n_samples), |count_of_rank| count(first, count_of_rank))
     })?;
     let mut all = LeafCounts { indptr: vec![0], ..LeafCounts::default() };
     for part in parts {

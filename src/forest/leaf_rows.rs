@@ -18,6 +18,8 @@ use crate::runtime::Runtime;
 
 /// The name of the memory in errors.
 const WHAT: &str = "the rows of the leaves";
+/// Trees that are listed at once by each thread.
+const TREES_PER_THREAD: usize = 4;
 
 /// The rows of the leaves of the trees of a forest, tree by tree.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -34,6 +36,23 @@ pub struct LeafLists {
     pub firsts: Vec<u64>,
     /// For each tree, bits of its nodes: its leaves.
     pub leaves: Vec<u64>,
+}
+
+impl LeafLists {
+    /// Puts the lists of other trees behind these.
+    fn append(&mut self, others: Self) -> Result<()> {
+        memory::make_room(WHAT, &mut self.rows, others.rows.len())?;
+        memory::make_room(WHAT, &mut self.counts, others.counts.len())?;
+        memory::make_room(WHAT, &mut self.firsts, others.firsts.len())?;
+        memory::make_room(WHAT, &mut self.leaves, others.leaves.len())?;
+        self.n_rows.extend(others.n_rows);
+        self.n_nodes.extend(others.n_nodes);
+        self.rows.extend(others.rows);
+        self.counts.extend(others.counts);
+        self.firsts.extend(others.firsts);
+        self.leaves.extend(others.leaves);
+        Ok(())
+    }
 }
 
 /// How many of the rows of a leaf are kept, each copy counted.
@@ -69,15 +88,12 @@ pub fn list_leaf_rows(
         list_tree(order, n_nodes[tree], count, leaf, limit, seeds[tree])
     };
     let mut lists = LeafLists::default();
-    for of_tree in runtime.map((0..n_trees).collect(), list)? {
-        memory::make_room(WHAT, &mut lists.rows, of_tree.rows.len())?;
-        memory::make_room(WHAT, &mut lists.counts, of_tree.rows.len())?;
-        lists.n_rows.extend(of_tree.n_rows);
-        lists.n_nodes.extend(of_tree.n_nodes);
-        lists.rows.extend(of_tree.rows);
-        lists.counts.extend(of_tree.counts);
-        lists.firsts.extend(of_tree.firsts);
-        lists.leaves.extend(of_tree.leaves);
+    let trees: Vec<usize> = (0..n_trees).collect();
+    // Beside the lists of all trees, those of some trees are held.
+    for trees in trees.chunks(TREES_PER_THREAD * runtime.n_threads()) {
+        for of_tree in runtime.map(trees.to_vec(), list)? {
+            lists.append(of_tree)?;
+        }
     }
     Ok(lists)
 }
@@ -98,56 +114,57 @@ fn list_tree(
         let node = node.ok_or_else(|| illegal("leaves", format!("node {}", leaf(row)), format!("nodes below {n}")))?;
         ends[node + 1] += 1;
     }
-    let mut leaves = vec![0; words_for(n)];
+    let mut leaves: Vec<u64> = memory::zeros(WHAT, words_for(n))?;
     (0..n).filter(|&node| ends[node + 1] > 0).for_each(|node| mark(&mut leaves, node));
     for node in 0..n {
         ends[node + 1] += ends[node];
     }
     let n_rows = ends[n] as usize;
     let (mut rows, mut counts): (Vec<u32>, Vec<u32>) = (memory::zeros(WHAT, n_rows)?, memory::zeros(WHAT, n_rows)?);
-    let mut next = ends.clone();
+    let mut next: Vec<u32> = memory::reserve(WHAT, n + 1)?;
+    next.extend_from_slice(&ends);
     for (rank, &row) in (0..).zip(order).filter(|&(_, &row)| count(row) > 0) {
         let at = &mut next[leaf(row) as usize];
         (rows[*at as usize], counts[*at as usize]) = (rank, count(row));
         *at += 1;
     }
     let mut kept = 0;
-    let mut firsts = Vec::new();
+    let mut marks: Vec<u64> = memory::zeros(WHAT, words_for(n_rows))?;
     for node in (0..n).filter(|&node| ends[node + 1] > ends[node]) {
         let own = ends[node] as usize..ends[node + 1] as usize;
         if let Some(LeafLimit(most)) = limit {
-            keep_some(&mut counts[own.clone()], most, seed, node as u64);
+            keep_some(&mut counts[own.clone()], most, seed, node as u64)?;
         }
-        firsts.push(kept);
-        for at in own.filter(|&at| counts[at] > 0).collect::<Vec<_>>() {
-            (rows[kept], counts[kept]) = (rows[at], counts[at]);
-            kept += 1;
+        mark(&mut marks, kept);
+        for at in own {
+            if counts[at] > 0 {
+                (rows[kept], counts[kept]) = (rows[at], counts[at]);
+                kept += 1;
+            }
         }
     }
     rows.truncate(kept);
     counts.truncate(kept);
-    let mut marks = vec![0; words_for(kept)];
-    for first in firsts {
-        mark(&mut marks, first);
-    }
+    marks.truncate(words_for(kept));
     Ok(LeafLists { n_rows: vec![kept as i64], n_nodes: vec![n_nodes], rows, counts, firsts: marks, leaves })
 }
 
 /// Keeps `most` of the copies of the rows of a leaf, drawn at random.
-fn keep_some(counts: &mut [u32], most: u64, seed: u64, node: u64) {
+fn keep_some(counts: &mut [u32], most: u64, seed: u64, node: u64) -> Result<()> {
     let total: u64 = counts.iter().map(|&count| u64::from(count)).sum();
     if total <= most {
-        return;
+        return Ok(());
     }
     let draws = NodeKey::root(seed, 0).leaf_rows(node);
-    let mut copies: Vec<u32> =
-        (0..).zip(&*counts).flat_map(|(row, &count)| std::iter::repeat_n(row, count as usize)).collect();
+    let mut copies: Vec<u32> = memory::reserve(WHAT, usize::try_from(total).unwrap_or(usize::MAX))?;
+    copies.extend((0..).zip(&*counts).flat_map(|(row, &count)| std::iter::repeat_n(row, count as usize)));
     counts.fill(0);
     for i in 0..most as usize {
         let chosen = i + draws.below((copies.len() - i) as u64, i as u64) as usize;
         copies.swap(i, chosen);
         counts[copies[i] as usize] += 1;
     }
+    Ok(())
 }
 
 /// The lists of [`LeafLists`], to be asked.

@@ -4,8 +4,7 @@
 //! tree: once to know how many there are, and once to write them down, so that nothing is held
 //! beside the result.
 
-use std::sync::{Mutex, PoisonError};
-
+use super::idle::Idle;
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::runtime::Runtime;
@@ -51,22 +50,12 @@ pub fn proximities(rows: Leaves<'_>, others: Leaves<'_>, runtime: &Runtime<'_>) 
         ByLeaf::new(others, n_others, tree)
     })?;
     let sets = rows.unseen.zip(others.unseen).map(|sets| <[_; 2]>::from(sets).map(|set| pack(set, rows.n_trees)));
-    let idle = Mutex::new(Vec::new());
-    let with_counter = |work: &mut dyn FnMut(&mut Counter) -> Result<()>| -> Result<()> {
-        let lock = || idle.lock().unwrap_or_else(PoisonError::into_inner);
-        let taken = lock().pop();
-        let mut counter = match taken {
-            Some(counter) => counter,
-            None => Counter { counts: memory::zeros(WHAT, n_others)?, found: Vec::new() },
-        };
-        work(&mut counter)?;
-        lock().push(counter);
-        Ok(())
-    };
+    let idle = Idle::new();
+    let new_counter = || Ok(Counter { counts: memory::zeros(WHAT, n_others)?, found: Vec::new() });
     let mut indptr: Vec<i64> = memory::zeros(WHAT, n_rows + 1)?;
     let parts = (0..n_rows).step_by(ROWS_PER_TASK).zip(indptr[1..].chunks_mut(ROWS_PER_TASK));
     runtime.map(parts.collect(), |(first, lengths): (usize, &mut [i64])| {
-        with_counter(&mut |counter| {
+        idle.with(new_counter, |counter| {
             for (row, length) in (first..).zip(&mut *lengths) {
                 runtime.check_interrupt()?;
                 counter.count(rows, row, &by_leaf);
@@ -92,7 +81,7 @@ pub fn proximities(rows: Leaves<'_>, others: Leaves<'_>, runtime: &Runtime<'_>) 
         parts.push((first..last, of_indices, of_shares));
     }
     runtime.map(parts, |(block, indices, shares)| {
-        with_counter(&mut |counter| {
+        idle.with(new_counter, |counter| {
             let mut cells = indices.iter_mut().zip(&mut *shares);
             for row in block.clone() {
                 runtime.check_interrupt()?;

@@ -10,10 +10,12 @@
 use super::leaf_rows::{LeafRows, RowWeight};
 use crate::error::{Error, Result};
 use crate::memory;
+use crate::num::{RadixSort, SortKey};
 use crate::runtime::Runtime;
 
 /// The name of the memory in errors.
 const RESULT: &str = "quantiles";
+const ORDER: &str = "the order of the targets";
 /// Rows of a task.
 const ROWS_PER_TASK: usize = 16;
 /// The number of rows of leaves that are sorted at once (measured by `benches/peers/quantiles.py`, see
@@ -103,24 +105,30 @@ pub struct TargetRanks {
 }
 
 impl TargetRanks {
-    /// Puts targets in order, which are row-major `(n_samples, n_outputs)` and no NaN. O(n log n) per output.
-    pub fn new(y: &[f64], n_outputs: usize) -> Self {
+    /// Puts targets in order, which are row-major `(n_samples, n_outputs)` and no NaN. O(n) per output, and the
+    /// outputs are spread over the threads.
+    pub fn new(y: &[f64], n_outputs: usize, runtime: &Runtime<'_>) -> Result<Self> {
         let n_samples = y.len() / n_outputs;
-        let (mut values, mut ranks) = (Vec::with_capacity(y.len()), Vec::new());
-        let mut first = Vec::new();
-        for output in 0..n_outputs {
-            let target = |row: u32| y[row as usize * n_outputs + output];
-            let mut order: Vec<u32> = (0..n_samples as u32).collect();
-            order.sort_by(|&a, &b| target(a).total_cmp(&target(b)));
-            values.extend(order.iter().map(|&row| target(row)));
-            if output == 0 {
-                first = order;
-            } else {
-                let of_row = inverse(&order);
-                ranks.extend(first.iter().map(|&row| of_row[row as usize]));
+        let orders = runtime.map((0..n_outputs).collect(), |output| {
+            let mut cells = memory::reserve(ORDER, n_samples)?;
+            cells.extend((0..n_samples).map(|row| y[row * n_outputs + output].cell(row as u32)));
+            let key = |cell| f64::key_of(cell);
+            RadixSort::default().sort(&mut cells, key, || runtime.check_interrupt())?;
+            let mut order: Vec<u32> = memory::reserve(ORDER, n_samples)?;
+            order.extend(cells.into_iter().map(f64::row_of));
+            Ok(order)
+        })?;
+        let mut values = memory::reserve(ORDER, y.len())?;
+        let mut ranks = memory::reserve(ORDER, y.len() - n_samples.min(y.len()))?;
+        for (output, order) in orders.iter().enumerate() {
+            runtime.check_interrupt()?;
+            values.extend(order.iter().map(|&row| y[row as usize * n_outputs + output]));
+            if output > 0 {
+                let of_row = inverse(order)?;
+                ranks.extend(orders[0].iter().map(|&row| of_row[row as usize]));
             }
         }
-        Self { values, ranks, of_row: inverse(&first) }
+        Ok(Self { values, ranks, of_row: inverse(&orders[0])? })
     }
 
     /// The targets by rank.
@@ -130,10 +138,10 @@ impl TargetRanks {
 }
 
 /// The place of each row in an order.
-fn inverse(order: &[u32]) -> Vec<u32> {
-    let mut places = vec![0; order.len()];
+fn inverse(order: &[u32]) -> Result<Vec<u32>> {
+    let mut places = memory::zeros(ORDER, order.len())?;
     (0..).zip(order).for_each(|(place, &row)| places[row as usize] = place);
-    places
+    Ok(places)
 }
 
 /// Lists of the training rows in the leaves of trees.
