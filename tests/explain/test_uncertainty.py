@@ -201,7 +201,7 @@ def test_standard_errors_need_trees_of_different_samples():
         RandomForestRegressor(1, random_state=0).fit(X, Y).predict_standard_error(X)
     model = sklearn.ensemble.RandomForestRegressor(3, random_state=0).fit(X, Y)
     converted = spinney.from_sklearn(model)
-    with pytest.raises(ValueError, match="does not know its samples"):
+    with pytest.raises(ValueError, match="does not know the samples"):
         converted.predict_standard_error(X)
     with pytest.raises(ValueError, match="oob_score=True is not possible"):
         converted.predict_standard_error(X, oob_score=True)

@@ -99,7 +99,8 @@ class ConformalClassifier(ClassifierMixin, Conformal):
             The share, by weight.
         """
         check_is_fitted(self)
-        return self.estimator_.score(X, y, sample_weight)
+        score: float = self.estimator_.score(X, y, sample_weight)
+        return score
 
     def predict_set(self, X: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         """Predict the class of each sample, and a set of classes that has it.
