@@ -229,6 +229,13 @@ impl EncodedMatrix {
 }
 
 impl RowEntries for EncodedMatrix {
+    fn n_entries(&self, row: usize) -> usize {
+        match self.data.columns() {
+            Columns::Dense(_) => 0,
+            Columns::Sparse(columns) => columns.row(self.row(row)).features.len(),
+        }
+    }
+
     fn copy_row(&self, row: usize, entries: &mut Vec<(u32, f64)>) {
         entries.extend(self.entries(row));
     }

@@ -13,6 +13,8 @@ const WHAT: &str = "rows of X";
 
 /// The entries of the rows of a sparse matrix.
 pub trait RowEntries: Sync {
+    /// How many entries of a row are stored.
+    fn n_entries(&self, row: usize) -> usize;
     /// Adds the entries of a row, each with its feature, to `entries`, in stored order.
     fn copy_row(&self, row: usize, entries: &mut Vec<(u32, f64)>);
     /// Adds the features of a row's entries to `features`, and their values to `values`, in stored order.

@@ -79,6 +79,10 @@ impl<T: Element, I: SparseIndex> Rows for SparseView<'_, T, I> {
 }
 
 impl<T: Element, I: SparseIndex> RowEntries for SparseView<'_, T, I> {
+    fn n_entries(&self, row: usize) -> usize {
+        self.entries_apart(row).0.len()
+    }
+
     fn copy_row(&self, row: usize, entries: &mut Vec<(u32, f64)>) {
         entries.extend(self.entries(row).map(|(feature, value)| (feature as u32, value.widen())));
     }

@@ -1,6 +1,7 @@
 """Isolation forests: scikit-learn's meaning, and that storage and threads do not show."""
 
 import pickle
+import time
 
 import numpy as np
 import pandas as pd
@@ -442,3 +443,24 @@ def test_progress_of_a_forest_that_grows_on(capfd):
     assert "building tree 3 of 3" in capfd.readouterr().err
     forest.set_params(n_estimators=5).fit(X_IRIS)
     assert "building tree 5 of 5" in capfd.readouterr().err
+
+
+def seconds_to_fit(X):
+    started = time.perf_counter()
+    IsolationForest(n_estimators=2, max_samples=1.0, random_state=0, n_jobs=1).fit(X)
+    return time.perf_counter() - started
+
+
+@pytest.mark.parametrize("kind", ["half of the cells", "ones", "three values"])
+def test_sparse_trees_of_all_rows_take_about_as_long_as_dense_ones(kind):
+    """Quadratic growth took 40 times as long."""
+    rng = np.random.default_rng(0)
+    X = {
+        "half of the cells": rng.normal(size=(6000, 20)) * rng.integers(0, 2, (6000, 20)),
+        "ones": np.ones((6000, 20)),
+        "three values": rng.integers(0, 3, (6000, 6)).astype(float),
+    }[kind]
+    csr = sparse.csr_matrix(X)
+    # What interrupts one of a pair of fits does not interrupt all of them.
+    ratios = (seconds_to_fit(csr) / seconds_to_fit(X) for _ in range(5))
+    assert any(ratio < 8 for ratio in ratios)

@@ -4,9 +4,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::IsolationParams;
-use super::cells::{Cells, FeatureDraw, Varying};
+use super::cells::{BAG, Cells, FeatureDraw, Varying};
 use crate::criterion::isolation::mean_path_length;
 use crate::error::Result;
+use crate::memory;
 use crate::rng::{NodeKey, Side};
 use crate::runtime::Runtime;
 use crate::split::threshold_between;
@@ -70,7 +71,7 @@ impl<C: Cells> Grower<C> {
         let key = NodeKey::root(params.seed, number);
         let n_own = params.max_features.filter(|&n| n < self.n_features as u64);
         let of_tree = n_own.map(|n| (key.tree_feature_order(self.n_features), n as u32));
-        self.take(bag)?;
+        self.take(bag, runtime)?;
         self.pending.push(Pending { places: 0..bag.len(), key, depth: 0, link: None });
         while let Some(Pending { places, key, depth, link }) = self.pending.pop() {
             runtime.check_interrupt()?;
@@ -101,14 +102,20 @@ impl<C: Cells> Grower<C> {
     }
 
     /// Takes the rows of a bag.
-    fn take(&mut self, bag: &[u32]) -> Result<()> {
-        let mut rows = bag.to_vec();
+    fn take(&mut self, bag: &[u32], runtime: &Runtime<'_>) -> Result<()> {
+        let mut rows = memory::reserve(BAG, bag.len())?;
+        rows.extend_from_slice(bag);
         rows.dedup();
         self.places.clear();
+        memory::make_room(BAG, &mut self.places, bag.len())?;
+        self.values.clear();
+        memory::make_room(BAG, &mut self.values, bag.len())?;
+        self.right.clear();
+        memory::make_room(BAG, &mut self.right, bag.len())?;
         for (place, copies) in (0..).zip(bag.chunk_by(|a, b| a == b)) {
             self.places.extend(std::iter::repeat_n(place, copies.len()));
         }
-        self.cells.load(&rows)
+        self.cells.load(&rows, runtime)
     }
 
     /// Adds a node, as a leaf, to the tree.

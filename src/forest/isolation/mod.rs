@@ -10,11 +10,13 @@
 
 mod cells;
 mod growth;
+mod linked;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use cells::{Cells, InPlace, Linked};
+use cells::{Cells, InPlace};
 use growth::{Grower, list_lengths};
+use linked::Linked;
 
 use super::{Forest, Member};
 use crate::data::rows::Access;
@@ -87,8 +89,9 @@ pub fn grow_isolation_forest(
 /// Grows the trees that [`grow_isolation_forest`] grows, from a matrix whose features are all numbers.
 /// The rows of each bag must ascend. Fails for a CSC matrix.
 ///
-/// Takes O(rows of a bag * depth) for a tree of dense data, and besides O(entries of its rows) if they
-/// are sparse.
+/// For a tree of dense data, a level of nodes takes O(rows of the bag) for each feature that its nodes try. If
+/// the rows are sparse, a row costs the logarithm of its number of entries, and no node takes more steps
+/// than its rows have entries, times that logarithm.
 pub fn grow_isolation_forest_of_numbers(
     matrix: &dyn Matrix,
     bags: &[&[u32]],
