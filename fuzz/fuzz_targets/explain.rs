@@ -62,7 +62,7 @@ fn check_importances(case: &Case, target: &Target, forest: &Forest) {
         Y::Classes { values, .. } => (values.iter().map(|&class| class.into()).collect(), [Loss::Wrong, Loss::Brier]),
         Y::Numbers { values, .. } => (values.clone(), [Loss::Squared, Loss::Absolute]),
     };
-    let training = Training { x: &view, y: &numbers, sampler: &sampler };
+    let training = Training { x: &view, y: &numbers, sampler: &sampler, asked: None };
     let groups: Vec<u32> = (0..case.x.ncols() as u32).collect();
     let permutations = Permutations { groups: &groups, n_groups: groups.len(), n_repeats: 2, seed: case.seed };
     for loss in losses {

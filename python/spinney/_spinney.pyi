@@ -96,6 +96,7 @@ def forest_oob_changes(
     groups: NDArray[np.uint32],
     n_groups: int,
     donors: NDArray[np.uint32],
+    asked: NDArray[np.bool_] | None = None,
     n_threads: int = 1,
     watcher: Callable[[int], Any] | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.float64]]: ...
@@ -105,6 +106,7 @@ def forest_oob_importances(
     y: NDArray[np.float64],
     draws: _Draws,
     permutations: tuple[str, NDArray[np.uint32], int, int, int] | None = None,
+    asked: NDArray[np.bool_] | None = None,
     n_threads: int = 1,
     watcher: Callable[[int], Any] | None = None,
 ) -> NDArray[np.float64]: ...
@@ -251,6 +253,9 @@ class Forest:
     def predict_trees(
         self, x: Any, n_threads: int = 1, rows: tuple[int, int] | None = None
     ) -> NDArray[np.float64]: ...
+    def find_thresholds(
+        self, values: NDArray[np.float64], n_threads: int = 1
+    ) -> NDArray[np.float64]: ...
     def predict_classes(self, x: Any, n_threads: int = 1) -> NDArray[np.uint32]: ...
     def predict_oob(
         self, x: Any, draws: _Draws, n_threads: int = 1
@@ -336,6 +341,8 @@ class Tree:
         n_categories: NDArray[np.uint32] | None = None,
         category_words: NDArray[np.uint64] | None = None,
     ) -> Tree: ...
+    @property
+    def forest(self) -> Forest: ...
     def with_values(self, value: NDArray[np.float64]) -> Tree: ...
     def __reduce__(self) -> tuple[Any, tuple[int, list[NDArray[np.uint8]]]]: ...
     def __deepcopy__(self, _memo: Any) -> Tree: ...

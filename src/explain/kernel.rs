@@ -1,12 +1,14 @@
 //! The visit of a tree by a batch of rows, for eight points.
 
 use super::lanes::{Lanes, ZERO, plus, times};
-use super::plan::{Child, Coefficients, LeafGroup, Plan, PlanSplit, PlanStep, has_subtree};
+use super::plan::{Plan, PlanSplit};
 use super::quadrature::{LANES, Points, errors_of};
+use super::steps::{Child, LeafGroup, PlanStep, Steps, has_subtree};
 use super::turns::{Turns, all_rows};
 use crate::bitset::ones;
 use crate::error::Result;
 use crate::memory;
+use crate::runtime::Runtime;
 use crate::simd::{Level, vectorized};
 
 /// The buffers of a thread that visits trees with batches of rows.
@@ -43,7 +45,7 @@ impl Routes {
         &'a mut self,
         plan: &'a Plan,
         group: &LeafGroup,
-        coefficients: &'a [Coefficients],
+        points: &'a Points,
         turns: &'a Turns,
         rows: u64,
     ) -> Result<KernelWay<'a>> {
@@ -55,7 +57,7 @@ impl Routes {
         self.products[..n_rows].fill([1.0; LANES]);
         let Self { along, at_split, products } = self;
         let go_left = &turns.go_left;
-        Ok(KernelWay { splits: &plan.splits, coefficients, n_rows, rows, go_left, along, at_split, products })
+        Ok(KernelWay { splits: &plan.splits, points, n_rows, rows, go_left, along, at_split, products })
     }
 }
 
@@ -64,62 +66,68 @@ impl KernelScratch {
     /// rows whose bits are set.
     pub fn visit(
         &mut self,
-        plan: &Plan,
-        group: &LeafGroup,
-        at: &At<'_>,
+        (plan, group): (&Plan, &LeafGroup),
+        points: &Points,
         turns: &Turns,
         rows: u64,
         to: &mut Contributions<'_>,
+        runtime: &Runtime<'_>,
     ) -> Result<()> {
         self.slopes.resize(plan.features.len().max(self.slopes.len()), ZERO);
-        self.n_above.resize(plan.features.len().max(self.n_above.len()), 0);
+        // A visit that was interrupted has left some.
+        self.n_above.clear();
+        self.n_above.resize(plan.features.len(), 0);
         self.path.clear();
         grow(&mut self.sums, group.n_places * turns.n_rows * plan.n_values)?;
         grow(&mut self.gains, turns.n_rows * plan.n_values)?;
-        let visit = KernelVisit {
-            way: self.routes.way(plan, group, at.coefficients, turns, rows)?,
+        let mut visit = KernelVisit {
+            way: self.routes.way(plan, group, points, turns, rows)?,
             group,
-            values: &plan.values,
             n_values: plan.n_values,
             sums: &mut self.sums,
             gains: &mut self.gains,
-            points: at.points,
+            points,
             slopes: &mut self.slopes,
             n_above: &mut self.n_above,
             path: &mut self.path,
             to: Contributions { all: &mut *to.all, ..*to },
         };
-        if to.of_pairs {
-            run::<PAIRS>(Level::widest(), visit);
-        } else {
-            run::<SINGLE>(Level::widest(), visit);
+        let (level, mut steps) = (Level::widest(), group.steps());
+        let mut rest = true;
+        while rest {
+            runtime.check_interrupt()?;
+            rest = if to.of_pairs {
+                run::<PAIRS>(level, &mut visit, &mut steps)
+            } else {
+                run::<SINGLE>(level, &mut visit, &mut steps)
+            };
         }
         Ok(())
     }
 
     /// The numbers of points that rows need for the leaves of a group: for each row of the batch the least
-    /// multiple of [`LANES`] by which the errors are bounded as [`Plan`] wants them. The coefficients are for
+    /// multiple of [`LANES`] by which the errors are bounded as [`Plan`] wants them. The points are
     /// [`bounding_points`](super::quadrature::bounding_points).
     pub fn needed_points(
         &mut self,
-        plan: &Plan,
-        group: &LeafGroup,
-        bounding: &[Coefficients],
+        (plan, group): (&Plan, &LeafGroup),
+        bounding: &Points,
         turns: &Turns,
+        runtime: &Runtime<'_>,
     ) -> Result<Vec<usize>> {
-        let way = self.routes.way(plan, group, bounding, turns, all_rows(turns.n_rows))?;
+        let mut way = self.routes.way(plan, group, bounding, turns, all_rows(turns.n_rows))?;
         let errors = errors_of(group.n_points);
         let mut needed = vec![0u8; turns.n_rows];
-        bound(Level::widest(), way, &group.steps, &plan.tolerances, &errors, &mut needed);
+        let mut steps = group.steps();
+        while bound(Level::widest(), &mut way, &mut steps, &group.tolerances, &errors, &mut needed) {
+            runtime.check_interrupt()?;
+        }
         Ok(needed.into_iter().map(|n| ((usize::from(n) + 1) * LANES).min(group.n_points)).collect())
     }
 }
 
-/// Some points, and the coefficients of all splits at them.
-pub struct At<'a> {
-    pub points: &'a Points,
-    pub coefficients: &'a [Coefficients],
-}
+/// Steps between two looks at the stop flag. A step may take some microseconds for each value.
+const STEPS_PER_LOOK: usize = 256;
 
 /// Where the contributions in a batch of rows are added up.
 pub struct Contributions<'a> {
@@ -150,7 +158,7 @@ fn grow(items: &mut Vec<Lanes>, n: usize) -> Result<()> {
 /// The way of the rows through the tree.
 struct KernelWay<'a> {
     splits: &'a [PlanSplit],
-    coefficients: &'a [Coefficients],
+    points: &'a Points,
     n_rows: usize,
     /// A bit for each row that takes part.
     rows: u64,
@@ -176,19 +184,24 @@ impl KernelWay<'_> {
     #[inline(always)]
     fn enter(&mut self, split: usize, side: usize, depth: usize) {
         let PlanSplit { feature, share, .. } = self.splits[split];
-        let coefficients = &self.coefficients[split];
         let (along, ways) = (self.at_split[split], self.ways(split));
         self.along[feature as usize] = along & ways[side];
         let (above, below) = self.products.split_at_mut((depth + 1) * self.n_rows);
         let above = &above[depth * self.n_rows..];
-        let left = times(&coefficients.left, &[share[side]; LANES]);
-        for row in ones(along & ways[side]) {
-            let row = row as usize;
-            below[row] = times(&above[row], &coefficients.taken[side]);
+        // Factors are computed here and not kept: to read them takes as long.
+        if along & ways[side] != 0 {
+            let taken = self.splits[split].taken(side, self.points);
+            for row in ones(along & ways[side]) {
+                let row = row as usize;
+                below[row] = times(&above[row], &taken);
+            }
         }
-        for row in ones(along & ways[1 - side]) {
-            let row = row as usize;
-            below[row] = times(&above[row], &left);
+        if along & ways[1 - side] != 0 {
+            let left = times(&self.splits[split].left(self.points), &[share[side]; LANES]);
+            for row in ones(along & ways[1 - side]) {
+                let row = row as usize;
+                below[row] = times(&above[row], &left);
+            }
         }
         for row in ones(self.rows & !along) {
             let row = row as usize;
@@ -209,7 +222,6 @@ impl KernelWay<'_> {
 struct KernelVisit<'a> {
     way: KernelWay<'a>,
     group: &'a LeafGroup,
-    values: &'a [f64],
     n_values: usize,
     sums: &'a mut [Lanes],
     gains: &'a mut [Lanes],
@@ -225,19 +237,22 @@ const SINGLE: usize = 0;
 const PAIRS: usize = 1;
 
 vectorized! {
-    fn run<const KIND: usize>(visit: KernelVisit<'_>) {
-        let mut visit = visit;
-        for step in &visit.group.steps {
+    /// Follows some steps; returns whether there may be more.
+    fn run<const KIND: usize>(visit: &mut KernelVisit<'_>, steps: &mut Steps<'_>) -> bool {
+        for _ in 0..STEPS_PER_LOOK {
+            let Some(step) = steps.next() else { return false };
             visit.step::<KIND>(step);
         }
+        true
     }
 }
 
 vectorized! {
-    fn bound(way: KernelWay<'_>, steps: &[PlanStep], tolerances: &[f64], errors: &[Lanes], needed: &mut [u8]) {
-        let mut way = way;
-        for step in steps {
-            match *step {
+    /// Follows some steps; returns whether there may be more.
+    fn bound(way: &mut KernelWay<'_>, steps: &mut Steps<'_>, tolerances: &[f64], errors: &[Lanes], needed: &mut [u8]) -> bool {
+        for _ in 0..STEPS_PER_LOOK {
+            let Some(step) = steps.next() else { return false };
+            match step {
                 PlanStep::Open { split } => way.open(split as usize),
                 PlanStep::Enter { split, side, depth } => way.enter(split as usize, side as usize, depth as usize),
                 PlanStep::Close { split, depth, children, .. } => {
@@ -246,17 +261,18 @@ vectorized! {
                     for (side, child) in children.into_iter().enumerate() {
                         let Child::Leaf(leaf) = child else { continue };
                         let PlanSplit { feature, share, .. } = way.splits[split];
-                        let coefficients = &way.coefficients[split];
                         let (along, ways) = (way.along[feature as usize], way.ways(split));
+                        let taken = way.splits[split].taken(side, way.points);
+                        let left = times(&way.splits[split].left(way.points), &[share[side]; LANES]);
                         for row in ones(way.rows) {
                             let row = row as usize;
                             let is_taken = ways[side] >> row & 1 != 0;
                             let factor = if along >> row & 1 == 0 {
                                 [share[side]; LANES]
                             } else if is_taken {
-                                coefficients.taken[side]
+                                taken
                             } else {
-                                times(&coefficients.left, &[share[side]; LANES])
+                                left
                             };
                             let product = times(&way.products[depth * way.n_rows + row], &factor);
                             let is_enough = |errors: &Lanes| {
@@ -271,6 +287,7 @@ vectorized! {
                 }
             }
         }
+        true
     }
 }
 
@@ -283,8 +300,8 @@ const SUBTREE: u8 = 2;
 #[allow(clippy::needless_range_loop, reason = "a value is in several arrays")]
 impl KernelVisit<'_> {
     #[inline(always)]
-    fn step<const KIND: usize>(&mut self, step: &PlanStep) {
-        match *step {
+    fn step<const KIND: usize>(&mut self, step: PlanStep) {
+        match step {
             PlanStep::Open { split } => {
                 self.way.open(split as usize);
                 if KIND == PAIRS {
@@ -316,14 +333,14 @@ impl KernelVisit<'_> {
                 }
                 let below = children.map(|child| match child {
                     Child::Nothing => 0,
-                    Child::Leaf(node) => node as usize * self.n_values,
+                    Child::Leaf(leaf) => leaf as usize * self.n_values,
                     Child::Subtree(is_second) => (place + usize::from(is_second)) * self.way.n_rows * self.n_values,
                 });
                 let sums = place * self.way.n_rows * self.n_values;
                 let [left, right] = children.map(kind);
                 let kinds = [[left, NOTHING], [NOTHING, right], [left, right]];
                 let group = self.group;
-                for ((_, values), kinds) in group.present(present).into_iter().zip(kinds) {
+                for (values, kinds) in group.present(present, children).into_iter().zip(kinds) {
                     let at = KernelClosing { split, depth, sums, below, values };
                     match kinds {
                         _ if values.is_empty() => {}
@@ -343,22 +360,28 @@ impl KernelVisit<'_> {
 
     #[inline(always)]
     fn close<const LEFT: u8, const RIGHT: u8, const KIND: usize>(&mut self, at: KernelClosing<'_>) {
-        let KernelClosing { split, depth, sums: own, below, values: present } = at;
+        let KernelClosing { split, depth, sums: start, below, values: present } = at;
         let PlanSplit { feature, share, .. } = self.way.splits[split];
-        let coefficients = &self.way.coefficients[split];
         let (along, ways) = (self.way.along[feature as usize], self.way.ways(split));
         let n_values = self.n_values;
         let products = &self.way.products[depth * self.way.n_rows..];
-        let values =
-            [0, 1].map(|side| if [LEFT, RIGHT][side] == LEAF { &self.values[below[side]..][..n_values] } else { &[] });
+        let values = [0, 1]
+            .map(|side| if [LEFT, RIGHT][side] == LEAF { &self.group.values[below[side]..][..n_values] } else { &[] });
         let number = self.to.numbers[feature as usize];
         let number = if KIND == PAIRS { number * self.to.n_features } else { number };
         let place = |row: usize, number: usize, value: usize| (number * n_values + value) * self.to.n_rows + row;
         for way in 0..2 {
-            let left = times(&coefficients.left, &[share[1 - way]; LANES]);
-            let (mut factors, mut gains) = ([left; 2], [coefficients.gain_left; 2]);
-            factors[way] = coefficients.taken[way];
-            gains[way] = coefficients.gain_taken[way];
+            if along & ways[way] == 0 {
+                continue;
+            }
+            let (own, points) = (&self.way.splits[split], self.points);
+            let mut gains = [own.gain_left(points); 2];
+            gains[way] = own.gain_taken(way, points);
+            let mut factors = [ZERO; 2];
+            if LEFT == LEAF || RIGHT == LEAF {
+                factors = [times(&own.left(points), &[share[1 - way]; LANES]); 2];
+                factors[way] = own.taken(way, points);
+            }
             for row in ones(along & ways[way]) {
                 let row = row as usize;
                 let leaf = |side: usize| times(&products[row], &factors[side]);
@@ -376,7 +399,7 @@ impl KernelVisit<'_> {
                             gain = plus(&gain, &times(below, &gains[side]));
                         }
                     }
-                    self.sums[own + row * n_values + value] = sum;
+                    self.sums[start + row * n_values + value] = sum;
                     if KIND == PAIRS {
                         let own = number + self.to.numbers[feature as usize];
                         self.to.all[place(row, own, value)] += total(&gain);
@@ -413,7 +436,7 @@ impl KernelVisit<'_> {
                         sum = plus(&sum, &self.sums[below[side] + row * n_values + value]);
                     }
                 }
-                self.sums[own + row * n_values + value] = sum;
+                self.sums[start + row * n_values + value] = sum;
             }
         }
     }

@@ -32,7 +32,9 @@ mod oob_scores;
 mod plan;
 pub mod quadrature;
 mod shap;
+mod steps;
 mod teams;
+mod thresholds;
 mod turns;
 
 pub use blocks::CsrMatrix;
@@ -40,5 +42,7 @@ pub use dependence::partial_dependence;
 pub use oob::{Loss, Permutations, Training, impurity_importances, permutation_importances};
 pub use oob_scores::{OobChanges, oob_changes};
 pub use shap::{
-    ShapValues, SideBySide, expected_value, shap_interactions, shap_values, shap_values_by, sparse_shap_values,
+    Explained, KeptPlans, ShapValues, SideBySide, expected_value, shap_interactions, shap_values, shap_values_by,
+    sparse_shap_values,
 };
+pub use thresholds::thresholds_around;

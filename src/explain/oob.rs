@@ -42,6 +42,8 @@ pub struct Training<'a> {
     pub y: &'a [f64],
     /// The sampler that has drawn the rows of the trees.
     pub sampler: &'a RowSampler,
+    /// By row, whether it is asked for; `None` asks for all. Others are taken for seen.
+    pub asked: Option<&'a [bool]>,
 }
 
 /// How columns are permuted.
@@ -146,14 +148,21 @@ pub(super) fn check_rows<'x>(forest: &Forest, training: &Training<'x>) -> Result
             got: format!("{n_samples} rows"),
         });
     }
+    if let Some(asked) = training.asked
+        && asked.len() != n_samples
+    {
+        let (expected, got) = (format!("{n_samples} rows"), format!("{} rows", asked.len()));
+        return Err(Error::ShapeMismatch { what: "asked", expected, got });
+    }
     training.x.rows()
 }
 
-/// The rows that a tree has not seen.
+/// The rows that a tree has not seen, of those that are asked for.
 pub(super) fn unseen(training: &Training<'_>, member: &Member, runtime: &Runtime<'_>) -> Result<Vec<u32>> {
     runtime.check_interrupt()?;
     let unseen = training.sampler.unseen(member.seed, runtime)?;
-    Ok(unseen.map_or_else(Vec::new, |rows| rows.iter().collect()))
+    let is_asked = |&row: &u32| training.asked.is_none_or(|asked| asked[row as usize]);
+    Ok(unseen.map_or_else(Vec::new, |rows| rows.iter().filter(is_asked).collect()))
 }
 
 /// A row that reaches another leaf if it takes some of its values from another row.

@@ -1,9 +1,8 @@
 //! Predictions out of bag with permuted columns, for scores of any kind.
 
 use super::oob::{RESULT, Training, Unseen, check_rows, unseen};
-use crate::data::Matrix;
 use crate::error::Result;
-use crate::forest::{Forest, Member, RowSampler};
+use crate::forest::{Forest, Member};
 use crate::memory;
 use crate::runtime::Runtime;
 use crate::tree::{TREE_LEAF, Tree, Walk};
@@ -33,16 +32,14 @@ pub struct OobChanges {
 /// The [sums of predictions out of bag](Forest::sum_oob) that change if each row gets the values of another
 /// one, `donors[row]`, for the features of a group. Bit for bit, a matrix with these values would give the
 /// same sums. `groups` has the group of each feature; features of groups from `n_groups` on are left as they
-/// are. The runtime counts trees.
+/// are. Targets are not read. The runtime counts trees.
 pub fn oob_changes(
     forest: &Forest,
-    x: &dyn Matrix,
-    sampler: &RowSampler,
+    training: Training<'_>,
     (groups, n_groups): (&[u32], usize),
     donors: &[u32],
     runtime: &Runtime<'_>,
 ) -> Result<OobChanges> {
-    let training = Training { x, y: &[], sampler };
     let rows = check_rows(forest, &training)?;
     let reach = |(number, member): (u32, &Member)| {
         let unseen = unseen(&training, member, runtime)?;

@@ -4,15 +4,17 @@ use std::ops::Range;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::blocks::{BlockShape, Blocks, CsrMatrix};
-use super::kernel::{self, At, Contributions};
-use super::plan::{Coefficients, Kept, LeafGroup, Plan};
+use super::kernel::{self, Contributions};
+use super::plan::{Kept, Plan};
 use super::quadrature::{LANES, Points, bounding_points, rule};
+use super::steps::LeafGroup;
 use super::teams;
 use super::turns::{MOST_ROWS, Turns, all_rows};
 use crate::data::Matrix;
 use crate::data::rows::{Reader, Rows};
 use crate::error::Result;
 use crate::forest::Forest;
+use crate::memory;
 use crate::runtime::Runtime;
 use crate::tree::packed::PackedTree;
 use crate::tree::predict::check_features;
@@ -23,7 +25,7 @@ tuned! {
     fn teams_from() -> usize = 16_384;
 }
 
-/// Trees whose plans are held at once.
+/// Trees whose plans are held at once, if they are not kept.
 const TREES_AT_ONCE: usize = 8;
 /// Batches per thread, if there are enough rows.
 const BATCHES_PER_THREAD: usize = 4;
@@ -43,13 +45,67 @@ pub struct ShapValues {
     pub values: Vec<f64>,
 }
 
+/// A forest that is explained, with what is kept for that.
+#[derive(Clone, Copy)]
+pub struct Explained<'a> {
+    forest: &'a Forest,
+    plans: Option<&'a Plans>,
+}
+
+impl<'a> From<&'a Forest> for Explained<'a> {
+    /// Nothing is kept.
+    fn from(forest: &'a Forest) -> Self {
+        Self { forest, plans: None }
+    }
+}
+
+/// What explanations need of a forest beside its trees, and no row changes. Made by the first explanation:
+/// for one row, it takes many times as long as the rest.
+#[derive(Default)]
+pub struct KeptPlans(OnceLock<Plans>);
+
+impl KeptPlans {
+    /// The forest whose plans these are, which are made and kept unless there is little memory.
+    pub fn explained<'a>(&'a self, forest: &'a Forest, runtime: &Runtime<'_>) -> Result<Explained<'a>> {
+        let n_bytes = || {
+            let kept = Kept::of(forest.trees().next().map_or(&[], PackedTree::n_classes));
+            let n_splits: usize = forest.trees().map(|tree| tree.node_count() / 2).sum();
+            n_splits.saturating_mul(Plan::bytes_per_split(kept.n_values(forest.n_values())))
+        };
+        if self.0.get().is_none() && memory::is_to_spare(n_bytes()) {
+            let plans = Plans::new(forest, runtime)?;
+            self.0.get_or_init(|| plans);
+        }
+        Ok(Explained { forest, plans: self.0.get() })
+    }
+}
+
+/// The plans of the trees of a forest.
+struct Plans {
+    /// The features that the trees use, ascending.
+    features: Vec<u32>,
+    of_trees: Vec<Prepared>,
+}
+
+impl Plans {
+    fn new(forest: &Forest, runtime: &Runtime<'_>) -> Result<Self> {
+        let features = used_features(forest, runtime)?;
+        let of_trees = runtime.map(forest.trees().collect(), |tree| Prepared::new(tree, &features, runtime))?;
+        Ok(Self { features, of_trees })
+    }
+}
+
 /// The prediction if nothing is known of a row: the mean over the trees of the means of their
 /// leaves by training weight. Shape `(n_values,)`.
-pub fn expected_value(forest: &Forest, runtime: &Runtime<'_>) -> Result<Vec<f64>> {
-    let of_tree = |tree: &PackedTree| Ok(plan(tree, runtime)?.expected);
+pub fn expected_value<'a>(forest: impl Into<Explained<'a>>, runtime: &Runtime<'_>) -> Result<Vec<f64>> {
+    let Explained { forest, plans } = forest.into();
     let mut sums = vec![0.0; forest.n_values()];
-    for expected in runtime.map(forest.trees().collect(), of_tree)? {
-        sums.iter_mut().zip(expected).for_each(|(sum, value)| *sum += value);
+    let mut add = |expected: &[f64]| sums.iter_mut().zip(expected).for_each(|(sum, value)| *sum += value);
+    if let Some(plans) = plans {
+        plans.of_trees.iter().for_each(|tree| add(&tree.plan.expected));
+    } else {
+        let of_tree = |tree: &PackedTree| Ok(plan(tree, runtime)?.expected);
+        runtime.map(forest.trees().collect(), of_tree)?.iter().for_each(|expected| add(expected));
     }
     Ok(sums.into_iter().map(|sum| sum / forest.len() as f64).collect())
 }
@@ -57,7 +113,7 @@ pub fn expected_value(forest: &Forest, runtime: &Runtime<'_>) -> Result<Vec<f64>
 /// The contributions of the features to the prediction for each row: path-dependent SHAP values.
 /// With the [expected value](expected_value) they add up to the prediction. The runtime counts
 /// trees.
-pub fn shap_values(forest: &Forest, x: &dyn Matrix, runtime: &Runtime<'_>) -> Result<ShapValues> {
+pub fn shap_values<'a>(forest: impl Into<Explained<'a>>, x: &dyn Matrix, runtime: &Runtime<'_>) -> Result<ShapValues> {
     shap_values_by(forest, x, None, runtime)
 }
 
@@ -71,29 +127,38 @@ pub enum SideBySide {
 }
 
 /// [`shap_values`] by one of two ways; `None` chooses by the forest alone.
-pub fn shap_values_by(
-    forest: &Forest,
+pub fn shap_values_by<'a>(
+    forest: impl Into<Explained<'a>>,
     x: &dyn Matrix,
     of_what: Option<SideBySide>,
     runtime: &Runtime<'_>,
 ) -> Result<ShapValues> {
-    let (features, blocks) = explain(forest, x, false, of_what, runtime)?;
+    let (features, blocks) = explain(forest.into(), x, false, of_what, runtime)?;
     Ok(ShapValues { features, values: blocks.into_rows(runtime)? })
 }
 
 /// The [`shap_values`] of each value: a matrix of shape `(n_samples, n_features)` without zeros.
-pub fn sparse_shap_values(forest: &Forest, x: &dyn Matrix, runtime: &Runtime<'_>) -> Result<Vec<CsrMatrix>> {
-    let (features, blocks) = explain(forest, x, false, None, runtime)?;
+pub fn sparse_shap_values<'a>(
+    forest: impl Into<Explained<'a>>,
+    x: &dyn Matrix,
+    runtime: &Runtime<'_>,
+) -> Result<Vec<CsrMatrix>> {
+    let (features, blocks) = explain(forest.into(), x, false, None, runtime)?;
     blocks.into_matrices(&features, runtime)
 }
 
 /// The contributions of pairs of features: path-dependent SHAP interaction values. A pair has half of its
 /// interaction at each of its two places. A feature with itself has its SHAP value less its halves of all
 /// pairs. The runtime counts trees.
-pub fn shap_interactions(forest: &Forest, x: &dyn Matrix, runtime: &Runtime<'_>) -> Result<ShapValues> {
-    let (features, blocks) = explain(forest, x, true, None, runtime)?;
+pub fn shap_interactions<'a>(
+    forest: impl Into<Explained<'a>>,
+    x: &dyn Matrix,
+    runtime: &Runtime<'_>,
+) -> Result<ShapValues> {
+    let explained = forest.into();
+    let (features, blocks) = explain(explained, x, true, None, runtime)?;
     let mut values = blocks.into_rows(runtime)?;
-    let (n, n_values) = (features.len(), forest.n_values());
+    let (n, n_values) = (features.len(), explained.forest.n_values());
     for (turn, square) in values.chunks_exact_mut((n * n * n_values).max(1)).enumerate() {
         runtime.check_in_turn(turn)?;
         let at = |i: usize, j: usize, value: usize| (i * n + j) * n_values + value;
@@ -112,7 +177,7 @@ pub fn shap_interactions(forest: &Forest, x: &dyn Matrix, runtime: &Runtime<'_>)
 }
 
 fn explain(
-    forest: &Forest,
+    Explained { forest, plans: kept_plans }: Explained<'_>,
     x: &dyn Matrix,
     of_pairs: bool,
     of_what: Option<SideBySide>,
@@ -122,7 +187,10 @@ fn explain(
     let rows = x.rows()?;
     let kept = Kept::of(forest.trees().next().map_or(&[], PackedTree::n_classes));
     let n_kept = kept.n_values(forest.n_values());
-    let features = used_features(forest, runtime)?;
+    let features = match kept_plans {
+        Some(plans) => plans.features.clone(),
+        None => used_features(forest, runtime)?,
+    };
     let row_len = features.len().saturating_pow(if of_pairs { 2 } else { 1 }).saturating_mul(n_kept);
     let are_teams = !of_pairs && of_what.map_or(row_len >= teams_from(), |what| what == SideBySide::Rows);
     let shape = block_shape(rows, n_kept, are_teams, runtime.n_threads());
@@ -142,10 +210,17 @@ fn explain(
     let idle = Mutex::new(Vec::new());
     let lock = || idle.lock().unwrap_or_else(PoisonError::into_inner);
     let trees: Vec<&PackedTree> = forest.trees().collect();
-    for trees in trees.chunks(TREES_AT_ONCE) {
-        let plans = runtime.map(trees.to_vec(), |tree| Ok(Prepared::new(plan(tree, runtime)?, &features)))?;
+    for (number, trees) in trees.chunks(TREES_AT_ONCE).enumerate() {
+        let made;
+        let plans = match kept_plans {
+            Some(plans) => &plans.of_trees[number * TREES_AT_ONCE..],
+            None => {
+                made = runtime.map(trees.to_vec(), |tree| Prepared::new(tree, &features, runtime))?;
+                &made
+            }
+        };
         // Tree by tree, so that the plan of one stays in a cache while all rows are visited.
-        for (plan, tree) in plans.iter().zip(trees) {
+        for (plan, &tree) in plans.iter().zip(trees) {
             let visit = |(start, all): (usize, &mut [f64])| -> Result<()> {
                 runtime.check_interrupt()?;
                 let worker = lock().pop();
@@ -160,7 +235,7 @@ fn explain(
                 reader.load(block.clone());
                 let (numbers, n_features) = (&plan.numbers, features.len());
                 let to = Contributions { all, n_rows: shape.room, numbers, of_pairs, n_features };
-                plan.explain(&mut reader, block, &mut scratch, to, runtime)?;
+                plan.explain(tree, (&mut reader, block), &mut scratch, to, runtime)?;
                 lock().push((reader, scratch));
                 Ok(())
             };
@@ -205,32 +280,17 @@ fn used_features(forest: &Forest, runtime: &Runtime<'_>) -> Result<Vec<u32>> {
 
 fn plan(tree: &PackedTree, runtime: &Runtime<'_>) -> Result<Plan> {
     runtime.check_interrupt()?;
-    Plan::new(tree.unpack()?, Kept::of(tree.n_classes()), runtime)
+    Plan::new(&tree.unpack()?, Kept::of(tree.n_classes()), runtime)
 }
 
-/// A plan with the factors of its splits.
+/// The plan of a tree of a forest.
 struct Prepared {
     plan: Plan,
     /// By feature of the tree: its number among the features of the forest.
     numbers: Vec<usize>,
-    /// Bounds of the factors, as coefficients that take the place of the factors.
-    bounding: OnceLock<Vec<Coefficients>>,
-    /// For each multiple of [`LANES`]: the rule of that number of points; made when a row needs it.
-    rules: Vec<OnceLock<PointsRule>>,
-}
-
-/// A rule of quadrature.
-struct PointsRule {
-    /// Eight points at a time.
-    points: Vec<Points>,
-    /// The coefficients of all splits for these points, if points are visited side by side.
-    coefficients: OnceLock<Vec<Vec<Coefficients>>>,
-}
-
-impl PointsRule {
-    fn new(n_points: usize) -> Self {
-        Self { points: rule(n_points), coefficients: OnceLock::new() }
-    }
+    /// For each multiple of [`LANES`]: the rule of that number of points, eight at a time; made when a row
+    /// needs it.
+    rules: Vec<OnceLock<Vec<Points>>>,
 }
 
 /// The buffers of a thread that visits trees.
@@ -245,74 +305,61 @@ struct VisitScratch {
 
 impl VisitScratch {
     /// The numbers of points that rows need for the leaves of a group.
-    fn needed_points(&mut self, prepared: &Prepared, group: &LeafGroup) -> Result<Vec<usize>> {
-        let (plan, points) = (&prepared.plan, &bounding_points());
+    fn needed_points(&mut self, of: (&Plan, &LeafGroup), runtime: &Runtime<'_>) -> Result<Vec<usize>> {
+        let points = &bounding_points();
         if self.are_teams {
-            return self.teams.needed_points(plan, group, points, &self.turns);
+            return self.teams.needed_points(of, points, &self.turns, runtime);
         }
-        let coefficients = prepared.bounding.get_or_init(|| prepared.of(points));
-        self.points.needed_points(plan, group, coefficients, &self.turns)
+        self.points.needed_points(of, points, &self.turns, runtime)
     }
 
     /// Adds the contributions in the leaves of a group for the rows whose bits are set.
     fn visit(
         &mut self,
-        prepared: &Prepared,
-        group: &LeafGroup,
-        rule: &PointsRule,
+        of: (&Plan, &LeafGroup),
+        rule: &[Points],
         rows: u64,
         to: &mut Contributions<'_>,
+        runtime: &Runtime<'_>,
     ) -> Result<()> {
         if self.are_teams {
-            return self.teams.visit(&prepared.plan, group, &rule.points, &self.turns, rows, to);
+            return self.teams.visit(of, rule, &self.turns, rows, to, runtime);
         }
-        let of_splits = || rule.points.iter().map(|points| prepared.of(points)).collect();
-        for (points, coefficients) in rule.points.iter().zip(rule.coefficients.get_or_init(of_splits)) {
-            self.points.visit(&prepared.plan, group, &At { points, coefficients }, &self.turns, rows, to)?;
-        }
-        Ok(())
+        rule.iter().try_for_each(|points| self.points.visit(of, points, &self.turns, rows, to, runtime))
     }
 }
 
 impl Prepared {
-    fn new(plan: Plan, features: &[u32]) -> Self {
+    fn new(tree: &PackedTree, features: &[u32], runtime: &Runtime<'_>) -> Result<Self> {
+        let plan = plan(tree, runtime)?;
         let number = |feature: &u32| features.binary_search(feature).unwrap_or(0);
         let most = plan.groups.iter().map(|group| group.n_points).max().unwrap_or(0);
-        Self {
-            numbers: plan.features.iter().map(number).collect(),
-            bounding: OnceLock::new(),
-            rules: (0..most / LANES).map(|_| OnceLock::new()).collect(),
-            plan,
-        }
-    }
-
-    /// The coefficients of all splits for some points.
-    fn of(&self, points: &Points) -> Vec<Coefficients> {
-        self.plan.splits.iter().map(|split| Coefficients::new(split, points)).collect()
+        let numbers = plan.features.iter().map(number).collect();
+        Ok(Self { numbers, rules: (0..most / LANES).map(|_| OnceLock::new()).collect(), plan })
     }
 
     /// Adds the contributions in this tree for a block of rows.
     fn explain(
         &self,
-        reader: &mut Reader<'_>,
-        block: Range<usize>,
+        tree: &PackedTree,
+        (reader, block): (&mut Reader<'_>, Range<usize>),
         scratch: &mut VisitScratch,
         mut to: Contributions<'_>,
         runtime: &Runtime<'_>,
     ) -> Result<()> {
         let n_rows = block.len();
-        scratch.turns.take(&self.plan, block, reader)?;
+        scratch.turns.take((&self.plan, tree), block, reader, runtime)?;
         for group in &self.plan.groups {
+            let of = (&self.plan, group);
             let needed =
-                if group.n_points == LANES { vec![LANES; n_rows] } else { scratch.needed_points(self, group)? };
+                if group.n_points == LANES { vec![LANES; n_rows] } else { scratch.needed_points(of, runtime)? };
             // The result for a row depends on this row alone.
             let mut rest = all_rows(n_rows);
             while rest != 0 {
                 let n_points = needed[rest.trailing_zeros() as usize];
                 let alike = (0..n_rows).filter(|&row| needed[row] == n_points).fold(0, |bits, row| bits | 1 << row);
-                let rule = self.rules[n_points / LANES - 1].get_or_init(|| PointsRule::new(n_points));
-                runtime.check_interrupt()?;
-                scratch.visit(self, group, rule, alike, &mut to)?;
+                let points = self.rules[n_points / LANES - 1].get_or_init(|| rule(n_points));
+                scratch.visit(of, points, alike, &mut to, runtime)?;
                 rest &= !alike;
             }
         }

@@ -8,11 +8,13 @@
 
 use super::kernel::{Contributions, EXPLANATION};
 use super::lanes::{Lanes, ZERO, plus, times};
-use super::plan::{Child, LeafGroup, Plan, PlanSplit, PlanStep, has_subtree};
+use super::plan::{Plan, PlanSplit};
 use super::quadrature::{LANES, Points, errors_of};
+use super::steps::{Child, LeafGroup, PlanStep, Steps, has_subtree};
 use super::turns::Turns;
 use crate::error::Result;
 use crate::memory;
+use crate::runtime::Runtime;
 use crate::simd::{Level, vectorized};
 
 /// Rows that are visited side by side: a vector register of doubles.
@@ -21,6 +23,8 @@ pub const ROWS: usize = 8;
 /// One number for each of eight points and each row.
 type Block = [Lanes; LANES];
 
+/// Steps between two looks at the stop flag, while no contributions wait.
+const STEPS_PER_LOOK: usize = 256;
 /// Contributions that wait in a cache until they are handed over together.
 const WAITING: usize = 160;
 
@@ -38,7 +42,7 @@ pub struct TeamScratch {
     sums: Vec<Block>,
     /// Of the split that is closed, by side and eight points.
     edges: [Edge; 2],
-    /// Contributions that wait to be handed over, in the order of [`LeafGroup::present`].
+    /// Contributions that wait to be handed over, in the order of the steps and of [`LeafGroup::present`].
     waiting: Vec<Lanes>,
 }
 
@@ -58,12 +62,12 @@ impl TeamScratch {
     /// set; the other rows of the team get zeros added.
     pub fn visit(
         &mut self,
-        plan: &Plan,
-        group: &LeafGroup,
+        (plan, group): (&Plan, &LeafGroup),
         rule: &[Points],
         turns: &Turns,
         rows: u64,
         to: &mut Contributions<'_>,
+        runtime: &Runtime<'_>,
     ) -> Result<()> {
         let n = rule.len();
         resize(&mut self.sums, group.n_places * plan.n_values * n)?;
@@ -74,33 +78,40 @@ impl TeamScratch {
         }
         let Self { along, at_split, products, sums, edges, waiting } = self;
         let way = TeamWay::new((along, at_split, products), (plan, group), rule, turns, rows as u8)?;
-        let mut visit = TeamVisit { way, plan, group, sums, edges, waiting, first: 0 };
-        let mut done = 0;
-        while done < group.steps.len() {
-            let steps = &group.steps[done..];
-            let n_steps = run(Level::widest(), &mut visit, steps);
-            visit.hand_over(&steps[..n_steps], to);
-            done += n_steps;
+        // A visit that was interrupted has left some.
+        waiting.clear();
+        let mut visit = TeamVisit { way, plan, group, sums, edges, waiting };
+        let mut steps = group.steps();
+        loop {
+            runtime.check_interrupt()?;
+            let followed = steps.clone();
+            let n_steps = run(Level::widest(), &mut visit, &mut steps);
+            if n_steps == 0 {
+                return Ok(());
+            }
+            visit.hand_over(followed.take(n_steps), to);
         }
-        Ok(())
     }
 
     /// The numbers of points that rows need for the leaves of a group, as
     /// [`kernel::KernelScratch::needed_points`](super::kernel::Scratch::needed_points) finds them.
     pub fn needed_points(
         &mut self,
-        plan: &Plan,
-        group: &LeafGroup,
+        (plan, group): (&Plan, &LeafGroup),
         bounding: &Points,
         turns: &Turns,
+        runtime: &Runtime<'_>,
     ) -> Result<Vec<usize>> {
         let rows = u8::MAX >> (ROWS - turns.n_rows);
         let Self { along, at_split, products, .. } = self;
         let bounding = [*bounding];
-        let way = TeamWay::new((along, at_split, products), (plan, group), &bounding, turns, rows)?;
+        let mut way = TeamWay::new((along, at_split, products), (plan, group), &bounding, turns, rows)?;
         let errors = errors_of(group.n_points);
         let mut needed = [0; ROWS];
-        bound(Level::widest(), way, &group.steps, &plan.tolerances, &errors, &mut needed);
+        let mut steps = group.steps();
+        while bound(Level::widest(), &mut way, &mut steps, &group.tolerances, &errors, &mut needed) {
+            runtime.check_interrupt()?;
+        }
         let needed = needed[..turns.n_rows].iter();
         Ok(needed.map(|n| ((n + 1) * LANES).min(group.n_points)).collect())
     }
@@ -229,8 +240,8 @@ impl TeamWay<'_> {
 fn follow(rule: &[Points], split: &PlanSplit, side: usize, choice: &Choice, above: &[Block], below: &mut [Block]) {
     let share = split.share[side];
     for ((above, below), points) in above.iter().zip(below).zip(rule) {
-        let (taken, left) = split.factors(side, points);
-        let left = left.map(|left| left * share);
+        let taken = split.taken(side, points);
+        let left = split.left(points).map(|left| left * share);
         for point in 0..LANES {
             let factor = choice.of(taken[point], left[point], share);
             below[point] = times(&above[point], &factor);
@@ -246,26 +257,25 @@ struct TeamVisit<'a> {
     sums: &'a mut [Block],
     edges: &'a mut [Edge; 2],
     waiting: &'a mut Vec<Lanes>,
-    /// The place, in the list of the group, of the first contribution that waits.
-    first: usize,
 }
 
 vectorized! {
     /// Follows the steps until many contributions wait; returns how many were followed.
-    fn run(visit: &mut TeamVisit<'_>, steps: &[PlanStep]) -> usize {
-        for (turn, step) in steps.iter().enumerate() {
+    fn run(visit: &mut TeamVisit<'_>, steps: &mut Steps<'_>) -> usize {
+        let mut n_steps = 0;
+        while visit.waiting.len() < WAITING
+            && let Some(step) = steps.next()
+        {
             visit.step(step);
-            if visit.waiting.len() >= WAITING {
-                return turn + 1;
-            }
+            n_steps += 1;
         }
-        steps.len()
+        n_steps
     }
 }
 
 vectorized! {
-    fn bound(way: TeamWay<'_>, steps: &[PlanStep], tolerances: &[f64], errors: &[Lanes], needed: &mut [usize; ROWS]) {
-        let mut way = way;
+    /// Follows some steps; returns whether there may be more.
+    fn bound(way: &mut TeamWay<'_>, steps: &mut Steps<'_>, tolerances: &[f64], errors: &[Lanes], needed: &mut [usize; ROWS]) -> bool {
         let mut leaf_products = [[ZERO; LANES]];
         // By ellipse and row: the error of the number of points that the row is known to need.
         let mut present = [ZERO; LANES];
@@ -275,8 +285,9 @@ vectorized! {
             }
         };
         refresh(needed, &mut present);
-        for step in steps {
-            match *step {
+        for _ in 0..STEPS_PER_LOOK {
+            let Some(step) = steps.next() else { return false };
+            match step {
                 PlanStep::Open { split } => way.open(split as usize),
                 PlanStep::Enter { split, side, depth } => way.enter(split as usize, side as usize, depth as usize),
                 PlanStep::Close { split, depth, children, .. } => {
@@ -304,6 +315,7 @@ vectorized! {
                 }
             }
         }
+        true
     }
 }
 
@@ -317,8 +329,8 @@ const SECOND: u8 = 3;
 #[allow(clippy::inline_always, reason = "compiled for each width of registers")]
 impl TeamVisit<'_> {
     #[inline(always)]
-    fn step(&mut self, step: &PlanStep) {
-        match *step {
+    fn step(&mut self, step: PlanStep) {
+        match step {
             PlanStep::Open { split } => self.way.open(split as usize),
             PlanStep::Enter { split, side, depth } => self.way.enter(split as usize, side as usize, depth as usize),
             PlanStep::Close { split, depth, place, children, present } => {
@@ -328,7 +340,7 @@ impl TeamVisit<'_> {
                 let [left, right] = children.map(kind);
                 let kinds = [[left, NOTHING], [NOTHING, right], [left, right]];
                 let group = self.group;
-                for ((_, values), kinds) in group.present(present).into_iter().zip(kinds) {
+                for (values, kinds) in group.present(present, children).into_iter().zip(kinds) {
                     let at = TeamClosing { place: place as usize, leaves: children, values };
                     match kinds {
                         _ if values.is_empty() => {}
@@ -360,7 +372,8 @@ impl TeamVisit<'_> {
             let choice = Choice::new(along, self.way.goes(split, side));
             let Edge { gains, leaf, leaf_gains } = &mut self.edges[side];
             for (gains, points) in gains.iter_mut().zip(self.way.rule) {
-                let (taken, left) = self.way.splits[split].gains(side, points);
+                let (own, points) = (&self.way.splits[split], points);
+                let (taken, left) = (own.gain_taken(side, points), own.gain_left(points));
                 for point in 0..LANES {
                     gains[point] = choice.of(taken[point], left[point], 0.0);
                 }
@@ -380,8 +393,8 @@ impl TeamVisit<'_> {
     fn close<const LEFT: u8, const RIGHT: u8>(&mut self, at: TeamClosing<'_>) {
         let (n_values, n) = (self.plan.n_values, self.way.rule.len());
         let of_leaves = at.leaves.map(|child| {
-            let node = if let Child::Leaf(node) = child { node as usize } else { 0 };
-            &self.plan.values[node * n_values..][..n_values]
+            let leaf = if let Child::Leaf(leaf) = child { leaf as usize * n_values } else { 0 };
+            &self.group.values[leaf..][..n_values]
         });
         let [left_edge, right_edge] = &*self.edges;
         let (own, behind) = self.sums[at.place * n_values * n..].split_at_mut(n_values * n);
@@ -427,22 +440,20 @@ impl TeamVisit<'_> {
     ///
     /// The contributions of a large forest do not fit in a cache. While nothing else is done, the
     /// processor fetches many of them at once.
-    fn hand_over(&mut self, steps: &[PlanStep], to: &mut Contributions<'_>) {
+    fn hand_over(&mut self, steps: impl Iterator<Item = PlanStep>, to: &mut Contributions<'_>) {
         let all = to.all.as_chunks_mut::<ROWS>().0;
+        let mut waiting = self.waiting.drain(..);
         for step in steps {
-            let PlanStep::Close { split, present, .. } = *step else { continue };
+            let PlanStep::Close { split, present, children, .. } = step else { continue };
             let number = to.numbers[self.plan.splits[split as usize].feature as usize];
             let of_feature = &mut all[number * self.plan.n_values..][..self.plan.n_values];
-            for (start, values) in self.group.present(present) {
-                let waiting = &self.waiting[start - self.first..][..values.len()];
-                for (gain, &value) in waiting.iter().zip(values) {
+            for values in self.group.present(present, children) {
+                for (&value, gain) in values.iter().zip(&mut waiting) {
                     let sum = &mut of_feature[value as usize];
-                    *sum = plus(sum, gain);
+                    *sum = plus(sum, &gain);
                 }
             }
         }
-        self.first += self.waiting.len();
-        self.waiting.clear();
     }
 }
 

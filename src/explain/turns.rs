@@ -8,11 +8,16 @@ use crate::bitset::bits_of_bytes;
 use crate::data::rows::{Reader, for_each_row};
 use crate::error::Result;
 use crate::memory;
+use crate::runtime::Runtime;
 use crate::simd::{Level, vectorized};
+use crate::tree::packed::PackedTree;
+use crate::tree::{SplitView, Walk};
 
 /// Most rows of a batch: the bits of a word.
 pub const MOST_ROWS: usize = 64;
 
+/// So many rows are compared side by side; fewer one by one.
+const FEW: usize = 4;
 /// Values of one feature that are compared at once.
 const AT_ONCE: usize = 8;
 
@@ -31,7 +36,13 @@ pub struct Turns {
 
 impl Turns {
     /// Takes a batch of rows that the reader has loaded, and finds which way each goes at each split.
-    pub fn take(&mut self, plan: &Plan, rows: Range<usize>, reader: &mut Reader<'_>) -> Result<()> {
+    pub fn take(
+        &mut self,
+        (plan, tree): (&Plan, &PackedTree),
+        rows: Range<usize>,
+        reader: &mut Reader<'_>,
+        runtime: &Runtime<'_>,
+    ) -> Result<()> {
         let n_rows = rows.len();
         self.n_rows = n_rows;
         let room = n_rows.next_multiple_of(AT_ONCE);
@@ -52,17 +63,21 @@ impl Turns {
         }
         self.go_left.clear();
         let level = Level::widest();
-        for split in &plan.splits {
-            let (node, feature) = (split.node as usize, split.feature as usize);
+        for (number, split) in plan.splits.iter().enumerate() {
+            runtime.check_in_turn(number)?;
+            let feature = split.feature as usize;
             let column = &self.values[feature * room..][..room];
-            let nodes = plan.tree.nodes();
-            let left = if plan.tree.category_set(node).is_some() {
-                let goes_left = |number: usize| u64::from(plan.tree.goes_left(node, column[number])) << number;
-                (0..n_rows).fold(0, |bits, number| bits | goes_left(number))
-            } else {
-                let left = at_most(level, column, nodes.threshold[node]);
-                if nodes.missing_go_to_left[node] != 0 { left | self.missing[feature] } else { left }
+            let SplitView { threshold, missing_go_left, set, .. } = tree.split(number as u32);
+            let rows = |goes_left: &dyn Fn(f64) -> bool| {
+                column[..n_rows].iter().rev().fold(0, |bits, &value| bits << 1 | u64::from(goes_left(value)))
             };
+            let missing = if missing_go_left { self.missing[feature] } else { 0 };
+            let left = match set {
+                Some(set) => rows(&|value| !value.is_nan() && set.goes_left(value)),
+                // The call for all rows takes as long as some comparisons.
+                None if n_rows < FEW => rows(&|value| value <= threshold),
+                None => at_most(level, column, threshold),
+            } | missing;
             self.go_left.push(left & all_rows(n_rows));
         }
         Ok(())

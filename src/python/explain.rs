@@ -35,9 +35,10 @@ use crate::tree::packed::PackedTree;
 #[pyo3(signature = (forest, n_threads = 1))]
 pub fn forest_expected_value<'py>(forest: &Bound<'py, PyForest>, n_threads: usize) -> PyResult<Array1<'py, f64>> {
     let py = forest.py();
-    let trees = forest.get().forest(py)?;
-    let expected =
-        run(py, n_threads, n_nodes(trees).saturating_mul(64), None, |runtime| expected_value(trees, runtime))?;
+    let (trees, plans) = forest.get().forest_and_plans(py)?;
+    let expected = run(py, n_threads, n_nodes(trees).saturating_mul(64), None, |runtime| {
+        expected_value(plans.explained(trees, runtime)?, runtime)
+    })?;
     Ok(expected.into_pyarray(py))
 }
 
@@ -102,18 +103,22 @@ pub fn forest_shap_values<'py>(
     watcher: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = forest.py();
-    let trees = forest.get().forest(py)?;
+    let (trees, plans) = forest.get().forest_and_plans(py)?;
     let shape = [n_rows(x)?, trees.n_features(), trees.n_values()];
     let n_steps = n_steps(trees, 8);
     if !sparse_output {
-        let shap = run_with_matrix(x, n_threads, watcher, n_steps, |x, runtime| shap_values(trees, x, runtime))?;
+        let shap = run_with_matrix(x, n_threads, watcher, n_steps, |x, runtime| {
+            shap_values(plans.explained(trees, runtime)?, x, runtime)
+        })?;
         let all = {
             let n_steps = shape.into_iter().fold(1, usize::saturating_mul);
             run(py, 1, n_steps, None, |runtime| all_features(shap, shape, runtime))?
         };
         return Ok(all.into_pyarray(py).reshape(shape)?.into_any());
     }
-    let matrices = run_with_matrix(x, n_threads, watcher, n_steps, |x, runtime| sparse_shap_values(trees, x, runtime))?;
+    let matrices = run_with_matrix(x, n_threads, watcher, n_steps, |x, runtime| {
+        sparse_shap_values(plans.explained(trees, runtime)?, x, runtime)
+    })?;
     let matrices = matrices.into_iter().map(|matrix| to_scipy(py, matrix, [shape[0], shape[1]]));
     Ok(PyList::new(py, matrices.collect::<PyResult<Vec<_>>>()?)?.into_any())
 }
@@ -141,10 +146,12 @@ pub fn forest_shap_interactions<'py>(
     watcher: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = forest.py();
-    let trees = forest.get().forest(py)?;
+    let (trees, plans) = forest.get().forest_and_plans(py)?;
     let depth = trees.trees().map(PackedTree::max_depth).max().unwrap_or(0) + 1;
     let n_steps = n_steps(trees, depth.saturating_mul(8));
-    let shap = run_with_matrix(x, n_threads, watcher, n_steps, |x, runtime| shap_interactions(trees, x, runtime))?;
+    let shap = run_with_matrix(x, n_threads, watcher, n_steps, |x, runtime| {
+        shap_interactions(plans.explained(trees, runtime)?, x, runtime)
+    })?;
     let [n_rows, n_features, n_values] = [n_rows(x)?, trees.n_features(), trees.n_values()];
     // The contributions with one feature are a row of one value for each feature.
     let features = shap.features.clone();
@@ -171,6 +178,8 @@ pub fn forest_shap_interactions<'py>(
 ///     What a prediction costs, "wrong", "brier", "squared" or "absolute"; the group of each feature,
 ///     uint32, where features of groups from `n_groups` on are left as they are; and the numbers of
 ///     groups and repeats. None asks for decreases of impurity.
+/// asked : ndarray of shape (n_samples,), bool, or None
+///     The samples that count, if they have not been seen. None means all.
 /// n_threads : int
 /// watcher : callable or None
 ///     Called with the number of trees that are finished.
@@ -179,27 +188,30 @@ pub fn forest_shap_interactions<'py>(
 /// -------
 /// importances : ndarray of shape (n_groups, n_repeats), or (n_trees, n_features), float64
 #[pyfunction]
-#[pyo3(signature = (forest, x, y, draws, permutations = None, n_threads = 1, watcher = None))]
+#[pyo3(signature = (forest, x, y, draws, permutations = None, asked = None, n_threads = 1, watcher = None))]
 #[allow(clippy::needless_pass_by_value, reason = "the boundary to Python")]
+#[allow(clippy::too_many_arguments, reason = "the boundary to Python")]
 pub fn forest_oob_importances<'py>(
     forest: &Bound<'py, PyForest>,
     x: &Bound<'py, PyAny>,
     y: PyReadonlyArray2<'py, f64>,
     draws: Draws<'py>,
     permutations: Option<(String, PyReadonlyArray1<'py, u32>, usize, usize, u64)>,
+    asked: Option<PyReadonlyArray1<'py, bool>>,
     n_threads: usize,
     watcher: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Array2<'py, f64>> {
     let py = forest.py();
     let trees = forest.get().forest(py)?;
     let (sampler, y) = (draws.sampler(py)?, y.as_slice()?);
+    let asked = asked.as_ref().map(|asked| asked.as_slice()).transpose()?;
     let n_repeats = permutations.as_ref().map_or(1, |permutations| permutations.3);
     let depth: usize = trees.trees().map(|tree| tree.max_depth() + 1).sum();
     let n_steps =
         |n_rows: usize| n_rows.saturating_mul(depth).saturating_mul(n_repeats.saturating_add(1).saturating_mul(8));
     let Some((loss, groups, n_groups, n_repeats, seed)) = permutations else {
         let importances = run_with_matrix(x, n_threads, watcher, n_steps, |x, runtime| {
-            impurity_importances(trees, Training { x, y, sampler: &sampler }, runtime)
+            impurity_importances(trees, Training { x, y, sampler: &sampler, asked }, runtime)
         })?;
         return importances.into_pyarray(py).reshape([trees.len(), trees.n_features()]);
     };
@@ -216,7 +228,7 @@ pub fn forest_oob_importances<'py>(
     };
     let permutations = Permutations { groups, n_groups, n_repeats, seed };
     let importances = run_with_matrix(x, n_threads, watcher, n_steps, |x, runtime| {
-        permutation_importances(trees, Training { x, y, sampler: &sampler }, loss, permutations, runtime)
+        permutation_importances(trees, Training { x, y, sampler: &sampler, asked }, loss, permutations, runtime)
     })?;
     importances.into_pyarray(py).reshape([n_groups, n_repeats])
 }
@@ -234,6 +246,8 @@ pub fn forest_oob_importances<'py>(
 /// n_groups : int
 /// donors : ndarray of shape (n_samples,), uint32
 ///     The sample from which each one gets the values of a group.
+/// asked : ndarray of shape (n_samples,), bool, or None
+///     The samples that are listed, if they have not been seen. None means all.
 /// n_threads : int
 /// watcher : callable or None
 ///     Called with the number of trees that are finished.
@@ -247,7 +261,7 @@ pub fn forest_oob_importances<'py>(
 /// sums : ndarray of shape (n_changes, n_values), float64
 ///     Over the trees that have not seen the sample.
 #[pyfunction]
-#[pyo3(signature = (forest, x, draws, groups, n_groups, donors, n_threads = 1, watcher = None))]
+#[pyo3(signature = (forest, x, draws, groups, n_groups, donors, asked = None, n_threads = 1, watcher = None))]
 #[allow(clippy::needless_pass_by_value, reason = "the boundary to Python")]
 #[allow(clippy::too_many_arguments, reason = "the boundary to Python")]
 #[allow(clippy::type_complexity, reason = "the boundary to Python")]
@@ -258,12 +272,14 @@ pub fn forest_oob_changes<'py>(
     groups: PyReadonlyArray1<'py, u32>,
     n_groups: usize,
     donors: PyReadonlyArray1<'py, u32>,
+    asked: Option<PyReadonlyArray1<'py, bool>>,
     n_threads: usize,
     watcher: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<(Array1<'py, i64>, Array1<'py, u32>, Array2<'py, f64>)> {
     let py = forest.py();
     let trees = forest.get().forest(py)?;
     let (sampler, groups, donors) = (draws.sampler(py)?, groups.as_slice()?, donors.as_slice()?);
+    let asked = asked.as_ref().map(|asked| asked.as_slice()).transpose()?;
     let n_rows = n_rows(x)?;
     if groups.len() != trees.n_features() {
         return Err(PyValueError::new_err("groups must have a group for each feature"));
@@ -274,7 +290,7 @@ pub fn forest_oob_changes<'py>(
     let depth: usize = trees.trees().map(|tree| tree.max_depth() + 1).sum();
     let n_steps = |n_rows: usize| n_rows.saturating_mul(depth).saturating_mul(16);
     let OobChanges { starts, rows, sums } = run_with_matrix(x, n_threads, watcher, n_steps, |x, runtime| {
-        oob_changes(trees, x, &sampler, (groups, n_groups), donors, runtime)
+        oob_changes(trees, Training { x, y: &[], sampler: &sampler, asked }, (groups, n_groups), donors, runtime)
     })?;
     Ok((starts.into_pyarray(py), rows.into_pyarray(py), table(py, sums, trees.n_values())?))
 }

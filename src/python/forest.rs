@@ -4,7 +4,7 @@
 use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use numpy::{IntoPyArray, PyArray3, PyArrayMethods, PyReadonlyArray2};
+use numpy::{IntoPyArray, PyArray3, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
@@ -15,6 +15,7 @@ use super::task::{Draws, Grown, Task};
 use super::tree::{PATH, PyTree};
 use crate::data::Matrix;
 use crate::error::Result;
+use crate::explain::{KeptPlans, thresholds_around};
 use crate::files::{Outline, tree_format};
 use crate::forest::{Forest, Member, OobPrediction, grow_forest};
 use crate::memory;
@@ -31,19 +32,21 @@ struct Trees {
     forest: OnceLock<Forest>,
     outline: Outline,
     stored: Mutex<Option<StoredTrees>>,
+    plans: KeptPlans,
 }
 
 impl PyForest {
     pub fn new(forest: Forest) -> Self {
         let outline = Outline::of(&forest);
-        Self(Trees { forest: forest.into(), outline, stored: Mutex::default() }.into())
+        Self(Trees { forest: forest.into(), outline, stored: Mutex::default(), plans: KeptPlans::default() }.into())
     }
 
     /// A forest whose trees are read from sections when they are first needed, on `n_threads` threads.
     pub fn of_sections((format_number, sections): TreeState<'_>, n_threads: usize) -> PyResult<Self> {
         let outline = with_slices(format_number, &sections, |slices| Ok(Outline::read(&slices)?))?;
         let trees = StoredTrees::new(sections, n_threads);
-        Ok(Self(Trees { forest: OnceLock::new(), outline, stored: Mutex::new(Some(trees)) }.into()))
+        let stored = Mutex::new(Some(trees));
+        Ok(Self(Trees { forest: OnceLock::new(), outline, stored, plans: KeptPlans::default() }.into()))
     }
 
     fn trees(&self) -> PyResult<&Trees> {
@@ -68,6 +71,11 @@ impl PyForest {
             drop(read);
         }
         trees.forest.get().ok_or_else(|| PyRuntimeError::new_err("a forest has trees"))
+    }
+
+    /// The trees, and what explanations keep of them.
+    pub(super) fn forest_and_plans(&self, py: Python<'_>) -> PyResult<(&Forest, &KeptPlans)> {
+        Ok((self.forest(py)?, &self.trees()?.plans))
     }
 
     /// Runs a method of the forest on a matrix; each tree takes `n_more` steps beside the steps for the rows.
@@ -305,6 +313,25 @@ impl PyForest {
         let (n_trees, n_values) = (forest.len(), forest.n_values());
         let n_rows = values.len() / (n_trees * n_values);
         values.into_pyarray(x.py()).reshape([n_rows, n_trees, n_values])
+    }
+
+    /// For each feature the largest threshold below a value, and the smallest of the others; infinite where
+    /// there is none, as for missing values. Shape (2, n_features), float64.
+    #[pyo3(signature = (values, n_threads = 1))]
+    #[allow(clippy::needless_pass_by_value, reason = "the boundary to Python")]
+    fn find_thresholds<'py>(
+        &self,
+        py: Python<'py>,
+        values: PyReadonlyArray1<'py, f64>,
+        n_threads: usize,
+    ) -> PyResult<Array2<'py, f64>> {
+        let (forest, values) = (self.forest(py)?, values.as_slice()?);
+        if values.len() != forest.n_features() {
+            return Err(PyValueError::new_err("values must have one number per feature"));
+        }
+        let n_steps = forest.trees().map(PackedTree::node_count).sum();
+        let around = run(py, n_threads, n_steps, None, |runtime| thresholds_around(forest, values, runtime))?;
+        table(py, around, values.len())
     }
 
     /// The nodes that each row passes: a CSR matrix of ones of shape (n_samples, nodes of all

@@ -13,6 +13,7 @@ use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 
 use super::array::{Array1, csr_matrix, run_with_matrix};
+use super::forest::PyForest;
 use super::run::{catch, run};
 use super::sections::{Reduced, TreeState, read, reduce, with_slices};
 use super::task::{Grown, Task};
@@ -41,6 +42,8 @@ struct Shown {
     children_left: OnceLock<Vec<i64>>,
     children_right: OnceLock<Vec<i64>>,
     feature: OnceLock<Vec<i64>>,
+    /// Kept, as it keeps what explanations need.
+    forest: OnceLock<Py<PyForest>>,
 }
 
 enum Source {
@@ -169,6 +172,16 @@ fn view_slice<'py, T: NumpyElement>(this: &Bound<'py, PyTree>, array: &[T]) -> P
 
 #[pymethods]
 impl PyTree {
+    /// A forest of this tree alone, whose seed is 0.
+    #[getter]
+    fn forest(&self, py: Python<'_>) -> PyResult<Py<PyForest>> {
+        if let Some(forest) = self.shown.forest.get() {
+            return Ok(forest.clone_ref(py));
+        }
+        let made = Py::new(py, PyForest::new(self.as_forest()?))?;
+        Ok(self.shown.forest.get_or_init(|| made).clone_ref(py))
+    }
+
     /// Make a tree of arrays under scikit-learn's names, with one entry per node.
     #[new]
     #[pyo3(signature = (

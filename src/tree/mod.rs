@@ -43,6 +43,7 @@ use clusters::Clusters;
 use made::Made;
 pub use position::AT_LEAF;
 use sets::{CategorySets, SetView};
+pub(crate) use walk::SplitView;
 pub use walk::Walk;
 use ways::Ways;
 

@@ -469,3 +469,67 @@ def test_trees_that_have_seen_all_samples_know_no_importances(options):
         forest.permutation_importance_oob(X, y[:, 0], **options)
     no_groups = forest.set_params(max_samples=None).fit(X, y[:, 0])
     assert no_groups.permutation_importance_oob(X, y[:, 0], groups=[]).importances.shape == (0, 5)
+
+
+@pytest.mark.parametrize("scoring", [None, "neg_mean_squared_error", "r2"])
+@pytest.mark.parametrize("max_samples", [60, 0.25])
+def test_only_some_samples_count(scoring, max_samples):
+    """The targets of the others have no influence, and all of them count if that is wanted."""
+    X, y = load_diabetes(return_X_y=True)
+    forest = spinney.RandomForestRegressor(20, random_state=0).fit(X, y)
+
+    def importances(y, max_samples):
+        return forest.permutation_importance_oob(
+            X, y, n_repeats=2, scoring=scoring, max_samples=max_samples, random_state=0
+        ).importances
+
+    of_all = importances(y, None)
+    np.testing.assert_array_equal(importances(y, 1.0), of_all)
+    np.testing.assert_array_equal(importances(y, len(y)), of_all)
+    found = importances(y, max_samples)
+    assert not np.array_equal(found, of_all)
+    # A seed of scikit-learn's kind, whose first number is the seed of permutations and samples.
+    seed = np.random.RandomState(0).randint(np.iinfo(np.int32).max)
+    n_chosen = max_samples if isinstance(max_samples, int) else int(max_samples * len(y))
+    others = np.random.RandomState(seed).permutation(len(y))[n_chosen:]
+    changed = y.copy()
+    changed[others] += 1000.0
+    np.testing.assert_array_equal(importances(changed, max_samples), found)
+
+
+def test_many_samples_are_not_all_needed(monkeypatch):
+    from spinney._explain import oob_importance
+
+    X, y = load_diabetes(return_X_y=True)
+    forest = spinney.RandomForestRegressor(10, random_state=0).fit(X, y)
+    expected = forest.permutation_importance_oob(X, y, max_samples=50, random_state=0).importances
+    monkeypatch.setattr(oob_importance, "_ENOUGH_SAMPLES", 50)
+    found = forest.permutation_importance_oob(X, y, random_state=0).importances
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("scoring", [None, "r2"])
+def test_progress_is_shown_on_demand(scoring, capfd):
+    X, y = load_diabetes(return_X_y=True)
+    forest = spinney.RandomForestRegressor(4, random_state=0).fit(X, y)
+    forest.permutation_importance_oob(X, y, scoring=scoring)
+    assert capfd.readouterr().err == ""
+    forest.permutation_importance_oob(X, y, scoring=scoring, n_repeats=1, verbose=2)
+    assert "permuting tree 4 of 4" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("verbose", -1),
+        ("verbose", "1"),
+        ("max_samples", 0),
+        ("max_samples", 1.5),
+        ("max_samples", True),
+    ],
+)
+def test_illegal_arguments_are_named(name, value):
+    X, y = load_diabetes(return_X_y=True)
+    forest = spinney.RandomForestRegressor(2, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match=name):
+        forest.permutation_importance_oob(X, y, **{name: value})

@@ -2,6 +2,7 @@
 
 import itertools
 import pickle
+import time
 from fractions import Fraction
 from math import factorial
 
@@ -481,3 +482,40 @@ def test_progress_counts_trees(capsys):
     forest = spinney.RandomForestClassifier(11, random_state=0).fit(X, y).set_params(verbose=2)
     forest.shap_values(X)
     assert "explaining tree 11 of 11" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", ["forest", "tree"])
+def test_what_no_row_changes_is_made_once(kind):
+    """And it is no part of pickles."""
+    rng = np.random.default_rng(0)
+    X, y = rng.random((3000, 8)), rng.random(3000)
+    model = spinney.RandomForestRegressor(10, random_state=0, n_jobs=1)
+    model = (model if kind == "forest" else spinney.DecisionTreeRegressor(random_state=0)).fit(X, y)
+    before = pickle.dumps(model)
+
+    def seconds(copy):
+        started = time.perf_counter()
+        copy.shap_values(X[:1])
+        return time.perf_counter() - started
+
+    expected = model.shap_values(X[:5])
+    np.testing.assert_array_equal(model.shap_values(X[:5]), expected)
+    np.testing.assert_array_equal(model.shap_values(X[:1])[0], expected[0])
+    assert pickle.dumps(model) == before
+    copies = (pickle.loads(before) for _ in range(6))
+    assert any(seconds(copy) > 2 * seconds(copy) for copy in copies)
+
+
+def test_thresholds_next_to_values_are_found():
+    """As the arrays of the trees have them."""
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 30, (300, 4)).astype(float), rng.random(300)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    forest = spinney.RandomForestRegressor(5, random_state=0).fit(X, y)
+    for row in X[:20]:
+        low, high = forest.forest_.find_thresholds(row, 2)
+        for feature, value in enumerate(row):
+            trees = [tree.tree_ for tree in forest.estimators_]
+            known = np.concatenate([t.threshold[t.feature == feature] for t in trees])
+            assert low[feature] == max(known[known < value], default=-np.inf)
+            assert high[feature] == min(known[known >= value], default=np.inf)

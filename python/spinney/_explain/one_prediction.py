@@ -322,25 +322,12 @@ def _ask_trees(
         For each feature the largest threshold below the value, and the smallest of the others;
         infinite where there is none.
     """
-    forest = estimator._get_forest()
-    leaves = np.ravel(estimator.apply(rows))
+    forest, n_threads = estimator._get_forest(), estimator._count_threads()
     numbers = np.array(
         [float(v) if isinstance(v, (float, np.floating)) else np.nan for v in values]
     )
-    low, high = np.full(len(values), -np.inf), np.full(len(values), np.inf)
-    predictions = []
-    # The arrays of one tree at a time are in memory.
-    for number, leaf in enumerate(leaves):
-        tree = forest.tree(number)
-        predictions.append(tree.value[leaf].ravel())
-        splits = tree.children_left >= 0
-        features, thresholds = tree.feature[splits], tree.threshold[splits]
-        own = numbers[features]
-        # Neither holds for missing values, nor for categorical splits, which have no threshold.
-        is_below, is_above = thresholds < own, thresholds >= own
-        np.maximum.at(low, features[is_below], thresholds[is_below])
-        np.minimum.at(high, features[is_above], thresholds[is_above])
-    return np.array(predictions), np.stack([low, high])
+    of_trees = forest.predict_trees(estimator._validate_X_predict(rows), n_threads)
+    return of_trees[0], forest.find_thresholds(numbers, n_threads)
 
 
 class _Values:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,7 +14,7 @@ from sklearn.metrics import get_scorer_names
 from sklearn.utils import Bunch, assert_all_finite, check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from spinney._common.checks import check_int
+from spinney._common.checks import check_int, check_verbose, is_bool
 from spinney._common.messages import reject_parameter
 from spinney._common.progress import show_progress
 from spinney._common.rows import take_rows
@@ -31,6 +32,8 @@ _NAME = "permutation_importance_oob"
 # Scores, as scikit-learn names them, and the losses of the compiled part.
 _CLASS_LOSSES = {"accuracy": "wrong", "neg_brier_score": "brier"}
 _NUMBER_LOSSES = {"neg_mean_squared_error": "squared", "neg_mean_absolute_error": "absolute"}
+# So many samples count unless more are asked for.
+_ENOUGH_SAMPLES = 20_000
 # The columns of a sparse matrix with at most this many are faster to read as dense ones.
 _FEW_COLUMNS = 256
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
@@ -55,7 +58,9 @@ class OobImportance(OutOfBag, ABC):
         scoring: Any = None,
         importance_type: ImportanceType = "permutation",
         n_null_fits: int = 0,
+        max_samples: Any = None,
         random_state: Any = None,
+        verbose: Any = None,
     ) -> Bunch:
         """Return how much worse trees predict unseen samples if a column is permuted.
 
@@ -112,8 +117,15 @@ class OobImportance(OutOfBag, ABC):
             How many forests to grow to permuted targets, for p-values: each with the parameters of
             this one and a seed of its own, without sample weights and ids. 0 means p-values that
             take no fits.
+        max_samples : int or float, default=None
+            How many training samples count, at most; they are drawn at random. A float is a share
+            of them. None means 20,000: the time grows with the samples, and means over so many
+            change little with more. 1.0 means all.
         random_state : int, RandomState instance or None, default=None
-            Seed of the permutations. An int makes them repeatable.
+            Seed of the permutations and of the samples that count. An int makes them repeatable.
+        verbose : int, default=None
+            Whether to show the trees that are done, as `verbose` of the forest does. None means
+            the value of the forest.
 
         Returns
         -------
@@ -164,6 +176,8 @@ class OobImportance(OutOfBag, ABC):
             expected = "a str among {'permutation', 'impurity'}"
             reject_parameter(_NAME, "importance_type", importance_type, expected)
         check_int(_NAME, "n_null_fits", n_null_fits, 0)
+        if verbose is not None:
+            check_verbose(_NAME, verbose)
         random = check_random_state(random_state)
         scoring = self._find_scorer(scoring)
         loss = self._read_scoring(scoring)
@@ -176,16 +190,24 @@ class OobImportance(OutOfBag, ABC):
         seed = int(random.randint(np.iinfo(np.int32).max))
         samples, y = X, self._read_given(y)
         X, target, draws = self._read_training(X, y)
+        asked = _choose_rows(X.shape[0], max_samples, seed)
+        shown = int(self.verbose if verbose is None else verbose)
         if loss is None:
-            training = (samples, y, draws)
             importances = score_permutations(
-                self, X, training, scoring, (group_of, n_groups), int(n_repeats), seed
+                self,
+                X,
+                (samples, y, draws, asked),
+                scoring,
+                (group_of, n_groups),
+                (int(n_repeats), seed),
+                shown,
             )
         else:
             permutations = (loss, group_of, n_groups, int(n_repeats), seed) if is_permuted else None
-            with show_progress(int(self.verbose), 0, len(self.forest_), "permuting") as watcher:
+            n_threads = self._count_threads()
+            with show_progress(shown, 0, len(self.forest_), "permuting") as watcher:
                 importances = forest_oob_importances(
-                    self.forest_, X, target, draws, permutations, self._count_threads(), watcher
+                    self.forest_, X, target, draws, permutations, asked, n_threads, watcher
                 )
         if not is_permuted:
             importances = np.ascontiguousarray(importances[~np.isnan(importances).any(axis=1)].T)
@@ -206,7 +228,9 @@ class OobImportance(OutOfBag, ABC):
                     groups=groups,
                     scoring=scoring,
                     importance_type=importance_type,
+                    max_samples=max_samples,
                     random_state=random,
+                    verbose=shown,
                 )
                 n_as_large += result.importances_mean >= mean
             p_values = n_as_large / (1 + n_null_fits)
@@ -345,6 +369,21 @@ class OobImportance(OutOfBag, ABC):
     @abstractmethod
     def _count_threads(self) -> int:
         """Return the number of threads."""
+
+
+def _choose_rows(n_samples: int, max_samples: Any, seed: int) -> NDArray[np.bool_] | None:
+    """Return which samples count; None if all do."""
+    n = _ENOUGH_SAMPLES if max_samples is None else max_samples
+    is_share = isinstance(n, Real) and not isinstance(n, Integral)
+    if is_bool(n) or not isinstance(n, Real) or not (0 < n <= 1 if is_share else n >= 1):
+        expected = "an int of at least 1, a float in the range (0, 1] or None"
+        reject_parameter(_NAME, "max_samples", max_samples, expected)
+    n_chosen = max(1, int(n * n_samples)) if is_share else int(n)
+    if n_chosen >= n_samples:
+        return None
+    asked = np.zeros(n_samples, dtype=np.bool_)
+    asked[np.random.RandomState(seed).permutation(n_samples)[:n_chosen]] = True
+    return asked
 
 
 def _compare_with_mirrored(importances: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -119,11 +119,11 @@ def score_values(forest: Any, values: NDArray[np.float64], y: NDArray[Any], scor
 def score_permutations(
     forest: Any,
     X: Any,
-    training: tuple[Any, Any, Draws],
+    training: tuple[Any, Any, Draws, NDArray[np.bool_] | None],
     scoring: Any,
     groups: tuple[NDArray[np.uint32], int],
-    n_repeats: int,
-    seed: int,
+    repeats: tuple[int, int],
+    verbose: int,
 ) -> NDArray[np.float64]:
     """Return what the score of a forest out of bag loses if columns are permuted.
 
@@ -132,27 +132,29 @@ def score_permutations(
     forest : grown forest
     X : ndarray or CompressedMatrix of shape (n_samples, n_features)
         The training samples, in the form that the compiled part takes.
-    training : tuple of (X, y, Draws)
-        The samples and their targets as the user has given them, and how samples were drawn.
+    training : tuple of (X, y, Draws, ndarray of bool of shape (n_samples,) or None)
+        The samples and their targets as the user has given them, how samples were drawn, and which
+        of them count.
     scoring : str or callable
     groups : tuple of (ndarray of shape (n_features,), int)
         The group of each feature, and the number of groups. Other features are left as they are.
-    n_repeats : int
-    seed : int
-        Seed of the permutations of samples, one per repeat, as
+    repeats : tuple of (int, int)
+        Their number, and the seed of the permutations of samples, one per repeat, as
         `numpy.random.RandomState(seed)` draws them.
+    verbose : int
 
     Returns
     -------
     importances : ndarray of shape (n_groups, n_repeats), float64
     """
-    samples, y, draws = training
+    samples, y, draws, asked = training
+    n_repeats, seed = repeats
     if forest.n_outputs_ == 1 and forest._task != "survival":
         y = np.ravel(y)
     group_of, n_groups = groups
-    n_threads, verbose = forest._count_threads(), int(forest.verbose)
+    n_threads = forest._count_threads()
     sums, counts = forest.forest_.sum_oob(X, draws, n_threads)
-    known = np.flatnonzero(counts)
+    known = np.flatnonzero(counts if asked is None else counts * asked)
     if known.size == 0:
         raise ValueError("There is no tree that has not seen all samples.")
     if known.size < counts.size:
@@ -171,7 +173,7 @@ def score_permutations(
         donors = random.permutation(X.shape[0]).astype(np.uint32)
         with show_progress(verbose, 0, len(forest.forest_), "permuting") as watcher:
             starts, rows, changed = forest_oob_changes(
-                forest.forest_, X, draws, group_of, n_groups, donors, n_threads, watcher
+                forest.forest_, X, draws, group_of, n_groups, donors, asked, n_threads, watcher
             )
         for group in np.flatnonzero(np.diff(starts)):
             part = slice(starts[group], starts[group + 1])

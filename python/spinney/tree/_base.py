@@ -106,7 +106,7 @@ class BaseDecisionTree(StoredTrees, BaseTreeEstimator, ShapValues, PartialDepend
         return {}
 
     def _get_forest(self) -> Forest:
-        return Forest([self.tree_], [0])
+        return self.tree_.forest
 
     def __getstate__(self) -> Any:
         # A forest of the tree: skops would take the tree for scikit-learn's, whose class it names.
