@@ -3,11 +3,16 @@
 //! With one thread, or with one item of work, no pool is made. A pool lives as long as the call, so
 //! a process that forks between two calls finds no dead threads. Results are collected in the order
 //! of the items, so they do not depend on the schedule.
+//!
+//! The thread that makes the call keeps a [`Lookout`]: while it works itself, whenever it checks the stop
+//! flag, and while a pool works, between two waits.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 
@@ -16,13 +21,65 @@ use crate::error::{Error, Result};
 /// Short turns of a loop between two looks at the stop flag.
 const TURNS_PER_LOOK: usize = 1024;
 
+/// How often a lookout is kept.
+const LOOKS: Duration = Duration::from_millis(50);
+/// The most checks of the stop flag between two readings of the clock, which takes as long as many checks.
+const MOST_CHECKS: u32 = 16;
+/// If checks between two readings have taken less, twice as many are made before the next one.
+const FAST: Duration = Duration::from_millis(1);
+
+/// What the thread that makes a call does every 50 ms until the call ends, such as looking for signals. It
+/// may raise the stop flag.
+pub struct Lookout<'a> {
+    look: &'a (dyn Fn() + Sync),
+    started: Instant,
+    /// Nanoseconds from the start to the last look, and to the last reading of the clock.
+    looked: AtomicU64,
+    read: AtomicU64,
+    /// Checks between two readings of the clock, and until the next one.
+    stride: AtomicU32,
+    rest: AtomicU32,
+}
+
+impl<'a> Lookout<'a> {
+    /// The first look is 50 ms from now.
+    pub fn new(look: &'a (dyn Fn() + Sync)) -> Self {
+        let (started, looked, read) = (Instant::now(), AtomicU64::new(0), AtomicU64::new(0));
+        Self { look, started, looked, read, stride: AtomicU32::new(1), rest: AtomicU32::new(0) }
+    }
+
+    /// Looks if it is time. Only the calling thread does.
+    #[inline]
+    fn check(&self) {
+        match self.rest.load(Ordering::Relaxed) {
+            0 => self.read_clock(),
+            rest => self.rest.store(rest - 1, Ordering::Relaxed),
+        }
+    }
+
+    #[cold]
+    fn read_clock(&self) {
+        let now = self.started.elapsed().as_nanos() as u64;
+        let is_fast = now - self.read.swap(now, Ordering::Relaxed) < FAST.as_nanos() as u64;
+        let stride = if is_fast { (2 * self.stride.load(Ordering::Relaxed)).min(MOST_CHECKS) } else { 1 };
+        self.stride.store(stride, Ordering::Relaxed);
+        self.rest.store(stride - 1, Ordering::Relaxed);
+        if now - self.looked.load(Ordering::Relaxed) >= LOOKS.as_nanos() as u64 {
+            self.looked.store(now, Ordering::Relaxed);
+            (self.look)();
+        }
+    }
+}
+
 /// The threads and the stop flag of one call.
-#[derive(Debug)]
 pub struct Runtime<'a> {
     n_threads: usize,
     pool: OnceLock<rayon::ThreadPool>,
     stop: &'a AtomicBool,
     done: Option<&'a AtomicUsize>,
+    lookout: Option<&'a Lookout<'a>>,
+    /// Whether the threads of the pool work, and the calling thread keeps the lookout meanwhile.
+    is_spread: AtomicBool,
 }
 
 impl Runtime<'static> {
@@ -37,7 +94,14 @@ impl<'a> Runtime<'a> {
     /// A runtime of `n_threads` threads. Calls on it end with [`Error::Interrupted`] soon after
     /// `stop` becomes true.
     pub fn new(n_threads: usize, stop: &'a AtomicBool) -> Self {
-        Self { n_threads: n_threads.max(1), pool: OnceLock::new(), stop, done: None }
+        let (pool, is_spread) = (OnceLock::new(), AtomicBool::new(false));
+        Self { n_threads: n_threads.max(1), pool, stop, done: None, lookout: None, is_spread }
+    }
+
+    /// Makes the thread that calls this keep a lookout while it works or waits. The runtime must be used by
+    /// this thread, which spreads work by [`map`](Self::map) and [`scope`](Self::scope).
+    pub fn watched(self, lookout: &'a Lookout<'a>) -> Self {
+        Self { lookout: Some(lookout), ..self }
     }
 
     /// Makes the runtime count finished items of work in `done`, where another thread may watch
@@ -61,12 +125,22 @@ impl<'a> Runtime<'a> {
     /// A runtime of one thread with the stop flag of this one, for work inside an item of
     /// [`map`](Self::map). It counts no items.
     pub fn serial(&self) -> Self {
-        Self::new(1, self.stop)
+        Self { lookout: self.own_lookout(), ..Self::new(1, self.stop) }
     }
 
-    /// Fails if the stop flag is raised. Cheap: one relaxed load.
+    /// The lookout, if the thread that works is the one that keeps it.
+    #[inline]
+    fn own_lookout(&self) -> Option<&'a Lookout<'a>> {
+        self.lookout.filter(|_| !self.is_spread.load(Ordering::Relaxed))
+    }
+
+    /// Fails if the stop flag is raised. Cheap: some relaxed loads. Loops must call it at least every
+    /// few milliseconds: the calling thread keeps its lookout here.
     #[inline]
     pub fn check_interrupt(&self) -> Result<()> {
+        if let Some(lookout) = self.own_lookout() {
+            lookout.check();
+        }
         if self.stop.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { Ok(()) }
     }
 
@@ -82,7 +156,8 @@ impl<'a> Runtime<'a> {
     /// has not begun. After an error no further item begins.
     pub fn map<T: Send, R: Send>(&self, items: Vec<T>, f: impl Fn(T) -> Result<R> + Sync) -> Result<Vec<R>> {
         if self.n_threads == 1 || items.len() <= 1 {
-            return items.into_iter().map(f).collect();
+            let one = |item| self.check_interrupt().and_then(|()| f(item));
+            return items.into_iter().map(one).collect();
         }
         let slots: Vec<Slot<T, R>> = items.into_iter().map(Slot::new).collect();
         self.for_each(slots.len(), &|at| slots[at].fill(&f))?;
@@ -93,7 +168,29 @@ impl<'a> Runtime<'a> {
     /// Calls `work` with the numbers below `n`, spread over the threads. Not generic, so that
     /// Rayon's part of [`map`](Self::map) is compiled once and not for each type of item.
     fn for_each(&self, n: usize, work: &(dyn Fn(usize) -> Result<()> + Sync)) -> Result<()> {
-        self.pool()?.install(|| (0..n).into_par_iter().with_max_len(1).try_for_each(work))
+        self.in_pool(&mut || (0..n).into_par_iter().with_max_len(1).try_for_each(work))
+    }
+
+    /// Calls `work` in the pool, and keeps the lookout until it returns.
+    fn in_pool(&self, work: &mut (dyn FnMut() -> Result<()> + Send)) -> Result<()> {
+        let pool = self.pool()?;
+        let Some(lookout) = self.own_lookout() else { return pool.install(work) };
+        let mut result = Ok(());
+        self.is_spread.store(true, Ordering::Relaxed);
+        pool.in_place_scope(|scope| {
+            let (hang_up, finished) = channel::<()>();
+            let result = &mut result;
+            scope.spawn(move |_| {
+                *result = work();
+                // Hanging up is the message.
+                drop(hang_up);
+            });
+            while finished.recv_timeout(LOOKS) == Err(RecvTimeoutError::Timeout) {
+                (lookout.look)();
+            }
+        });
+        self.is_spread.store(false, Ordering::Relaxed);
+        result
     }
 
     /// Calls `f` on one of the threads, with a scope in which tasks for all threads can be spawned; returns
@@ -109,8 +206,10 @@ impl<'a> Runtime<'a> {
 
     /// [`scope`](Self::scope), compiled once.
     fn in_scope<'s>(&self, f: &mut (dyn FnMut(&rayon::Scope<'s>) + Send)) -> Result<()> {
-        self.pool()?.scope(f);
-        Ok(())
+        self.in_pool(&mut || {
+            rayon::scope(&mut *f);
+            Ok(())
+        })
     }
 
     /// The pool of threads, started when it is first needed.
@@ -171,6 +270,39 @@ impl<T, R> Slot<T, R> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Whoever works: the calling thread, for long or for short turns, or a pool.
+    #[test]
+    fn the_calling_thread_keeps_a_lookout() {
+        let caller = std::thread::current().id();
+        for (n_threads, turn) in [(1, Duration::ZERO), (1, Duration::from_millis(20)), (3, Duration::ZERO)] {
+            let (stop, n_looks) = (AtomicBool::new(false), AtomicUsize::new(0));
+            let look = || {
+                assert_eq!(std::thread::current().id(), caller);
+                stop.store(n_looks.fetch_add(1, Ordering::Relaxed) == 2, Ordering::Relaxed);
+            };
+            let lookout = Lookout::new(&look);
+            let runtime = Runtime::new(n_threads, &stop).watched(&lookout);
+            let endless = |_| -> Result<()> {
+                let serial = runtime.serial();
+                loop {
+                    serial.check_interrupt()?;
+                    std::thread::sleep(turn);
+                }
+            };
+            let started = Instant::now();
+            assert_eq!(runtime.map(vec![0; 8], endless).map(drop), Err(Error::Interrupted));
+            assert_eq!(n_looks.load(Ordering::Relaxed), 3);
+            assert!(started.elapsed() >= 3 * LOOKS);
+            if n_threads > 1 {
+                stop.store(false, Ordering::Relaxed);
+                let in_scope = |scope: &rayon::Scope<'_>| scope.spawn(|_| std::thread::sleep(2 * LOOKS));
+                runtime.scope(in_scope).unwrap();
+                assert!(n_looks.load(Ordering::Relaxed) > 3);
+                assert_eq!(runtime.check_interrupt(), Ok(()));
+            }
+        }
+    }
 
     fn message(work: impl FnOnce() -> Result<()>) -> String {
         match catch(work) {

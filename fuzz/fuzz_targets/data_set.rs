@@ -14,7 +14,7 @@ use spinney::grow::grow;
 use spinney::params::{CriterionKind, TreeParams};
 
 static SECTIONS: LazyLock<(Vec<String>, Vec<Vec<u8>>)> =
-    LazyLock::new(|| data().parts().expect("ranks").into_iter().map(|(name, bytes)| (name, bytes.to_vec())).unzip());
+    LazyLock::new(|| data().parts(&runtime()).expect("ranks").into_iter().map(|(name, bytes)| (name, bytes.to_vec())).unzip());
 
 fuzz_target!(|damages: Vec<Damage>| {
     let (names, mut sections) = (*SECTIONS).clone();

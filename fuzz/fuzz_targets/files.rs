@@ -27,7 +27,7 @@ fuzz_target!(|case: Case| {
 
     // The sections of the data set, and what they are decoded to.
     // Keys have no sections.
-    if let Ok(parts) = data.parts() {
+    if let Ok(parts) = data.parts(&one()) {
         let parts: Vec<_> = parts.into_iter().map(|(name, bytes)| (name, bytes.to_vec().into())).collect();
         let read = Dataset::from_parts(&parts, &one()).expect("what was written");
         assert_eq!(grow(&read, &target, &valid, case.seed, &one()).expect("a tree"), tree);

@@ -75,7 +75,7 @@ impl Described {
 impl Dataset {
     /// The data set as named arrays, which share its memory. Fails for keys, which are made of
     /// ranks when they are needed.
-    pub fn parts(&self) -> Result<Vec<Part>> {
+    pub fn parts(&self, runtime: &Runtime<'_>) -> Result<Vec<Part>> {
         let n_features = self.n_features() as u32;
         if (0..n_features).any(|feature| self.values.is_keyed(feature as usize)) || cfg!(target_endian = "big") {
             return Err(Error::InvalidArgument {
@@ -91,6 +91,7 @@ impl Dataset {
         let mut described = Vec::with_capacity(self.n_features() * COLUMN);
         let mut ends = (0, 0);
         for feature in 0..n_features {
+            runtime.check_in_turn(feature as usize)?;
             ends.0 += self.n_ranks(feature) as u64;
             ends.1 += if is_sparse { self.column_entries(feature) as u64 } else { 0 };
             let (rank, width, is_sparse) = match self.columns() {
@@ -112,14 +113,17 @@ impl Dataset {
         let mut parts: Vec<Part> =
             vec![("shape".into(), shape.into()), ("columns".into(), described.into()), ("values".into(), values)];
         match self.columns() {
-            Columns::Dense(columns) => parts.extend((0..n_features).map(|feature| {
-                let bytes = match &columns.column(feature).ranks {
-                    Ranks::U8(ranks) => ranks.bytes(),
-                    Ranks::U16(ranks) => ranks.bytes(),
-                    Ranks::U32(ranks) => ranks.bytes(),
-                };
-                (format!("column/{feature}"), bytes)
-            })),
+            Columns::Dense(columns) => {
+                for feature in 0..n_features {
+                    runtime.check_in_turn(feature as usize)?;
+                    let bytes = match &columns.column(feature).ranks {
+                        Ranks::U8(ranks) => ranks.bytes(),
+                        Ranks::U16(ranks) => ranks.bytes(),
+                        Ranks::U32(ranks) => ranks.bytes(),
+                    };
+                    parts.push((format!("column/{feature}"), bytes));
+                }
+            }
             Columns::Sparse(columns) => parts.extend(columns.parts()),
         }
         Ok(parts)
@@ -190,10 +194,11 @@ impl Head {
 /// The sections `shape`, `columns` and `values` of a data set that has the features of several data sets of
 /// the same rows side by side, given the sections of these data sets. Ranks stay as they are; in a sparse
 /// data set all take the width of the widest. O(features + values).
-pub fn join_heads(heads: &[[Buffer<u8>; 3]]) -> Result<[Vec<u8>; 3]> {
+pub fn join_heads(heads: &[[Buffer<u8>; 3]], runtime: &Runtime<'_>) -> Result<[Vec<u8>; 3]> {
     let mut joined: Option<Head> = None;
     let mut tables = Vec::with_capacity(heads.len());
     for [shape, columns, values] in heads {
+        runtime.check_interrupt()?;
         let mut head = Head::read(shape, columns)?;
         tables.push(read_floats(values, head.width)?);
         let Some(before) = &mut joined else {
@@ -223,7 +228,8 @@ pub fn join_heads(heads: &[[Buffer<u8>; 3]]) -> Result<[Vec<u8>; 3]> {
     };
     let shape = [n_samples as u64, columns.len() as u64, is_sparse.into(), width];
     let mut described = Vec::with_capacity(columns.len() * COLUMN);
-    for column in &columns {
+    for (turn, column) in columns.iter().enumerate() {
+        runtime.check_in_turn(turn)?;
         column.write(&mut described);
     }
     Ok([shape.into_iter().flat_map(u64::to_le_bytes).collect(), described, values])

@@ -1,6 +1,10 @@
 //! How often predicted risks order pairs of rows as the times of their events do (Harrell et al.,
 //! "Evaluating the yield of medical tests", Journal of the American Medical Association 247, 1982).
 
+use super::{RadixSort, SortKey};
+use crate::error::Result;
+use crate::runtime::Runtime;
+
 /// Numbers of comparable pairs of rows: an event, and a row that is still at risk after it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Concordance {
@@ -16,16 +20,22 @@ pub struct Concordance {
 
 /// Counts the pairs of rows. Risks that differ by at most `tolerance` are equal. No number may be NaN.
 /// O(n log n): rows join a tree of sums over risks in the order of their times, from the last to the first.
-pub fn concordance(events: &[bool], times: &[f64], risks: &[f64], tolerance: f64) -> Concordance {
-    let mut order: Vec<u32> = (0..times.len() as u32).collect();
-    // At equal times, censored rows come first: they outlive the events.
-    let key = |&row: &u32| (-times[row as usize], events[row as usize]);
-    order.sort_unstable_by(|a, b| {
-        let ((time, event), (other_time, other_event)) = (key(a), key(b));
-        time.total_cmp(&other_time).then(event.cmp(&other_event))
-    });
-    let mut sorted: Vec<f64> = risks.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
+pub fn concordance(
+    events: &[bool],
+    times: &[f64],
+    risks: &[f64],
+    tolerance: f64,
+    runtime: &Runtime<'_>,
+) -> Result<Concordance> {
+    let rows_of = |is_event: bool| (0..times.len() as u32).filter(move |&row| events[row as usize] == is_event);
+    // At equal times, censored rows come first: they outlive the events. Negative zeros are zeros.
+    let keyed = |row: u32| ((0.0 - times[row as usize]).key(), events[row as usize], row);
+    let mut order: Vec<(u64, bool, u32)> = rows_of(false).chain(rows_of(true)).map(keyed).collect();
+    RadixSort::default().sort(&mut order, |item| item.0, || runtime.check_interrupt())?;
+    let order: Vec<u32> = order.into_iter().map(|(_, _, row)| row).collect();
+    let mut sorted: Vec<u64> = risks.iter().map(|risk| risk.key()).collect();
+    RadixSort::default().sort(&mut sorted, |key| key, || runtime.check_interrupt())?;
+    let sorted: Vec<f64> = sorted.into_iter().map(f64::from_key).collect();
     let mut counts = PrefixCounts::new(sorted.len());
     let mut found = Concordance::default();
     let mut n_joined = 0;
@@ -34,10 +44,12 @@ pub fn concordance(events: &[bool], times: &[f64], risks: &[f64], tolerance: f64
         let (censored, died) = group.split_at(n_censored);
         let place = |risk: f64| sorted.partition_point(|&other| other < risk);
         for &row in censored {
+            runtime.check_in_turn(row as usize)?;
             counts.add(place(risks[row as usize]));
         }
         n_joined += n_censored as u64;
         for &row in died {
+            runtime.check_in_turn(row as usize)?;
             let risk = risks[row as usize];
             let below = counts.sum(sorted.partition_point(|&other| risk - other > tolerance));
             let up_to = counts.sum(sorted.partition_point(|&other| other - risk <= tolerance));
@@ -51,7 +63,7 @@ pub fn concordance(events: &[bool], times: &[f64], risks: &[f64], tolerance: f64
         }
         n_joined += died.len() as u64;
     }
-    found
+    Ok(found)
 }
 
 /// Counts by place; the counts of the first `n` places can be summed for any `n` (Fenwick, "A new data
@@ -113,7 +125,8 @@ mod tests {
                     }
                 }
             }
-            prop_assert_eq!(concordance(&events, &times, &risks, tolerance), expected);
+            let found = concordance(&events, &times, &risks, tolerance, &Runtime::unstoppable());
+            prop_assert_eq!(found, Ok(expected));
         }
     }
 }

@@ -58,21 +58,15 @@ pub fn with_matrix<T>(x: &Bound<'_, PyAny>, work: impl FnOnce(&dyn Matrix) -> Py
     result.ok_or_else(|| PyRuntimeError::new_err("a matrix is visited once"))
 }
 
-/// Calls `work` with `x` on `n_threads` threads, without the interpreter lock. `n_steps` gives the
-/// most elementary steps that a number of rows takes. `watcher` is called with the number of finished items
-/// of work whenever it has grown.
+/// Calls `work` with `x` on `n_threads` threads, without the interpreter lock. `watcher` is called with the
+/// number of finished items of work whenever it has grown.
 pub fn run_with_matrix<T: Send>(
     x: &Bound<'_, PyAny>,
     n_threads: usize,
     watcher: Option<&Bound<'_, PyAny>>,
-    n_steps: impl Fn(usize) -> usize,
     work: impl FnOnce(&dyn Matrix, &Runtime<'_>) -> Result<T> + Send,
 ) -> PyResult<T> {
-    with_matrix(x, |matrix| {
-        // Copying a cell takes less time than a step of a descent.
-        let n_rows = matrix.shape().0.max(matrix.n_stored() / 8);
-        run(x.py(), n_threads, n_steps(n_rows), watcher, |runtime| work(matrix, runtime))
-    })
+    with_matrix(x, |matrix| run(x.py(), n_threads, watcher, |runtime| work(matrix, runtime)))
 }
 
 /// Check the structure of a CSC or CSR matrix, so that it can be converted safely.

@@ -43,10 +43,7 @@ pub fn predict_folds<'py>(
     let plan = task.plan(x)?;
     let slices = folds.iter().map(read_fold).collect::<PyResult<Vec<_>>>()?;
     let sample_ids = sample_ids.as_ref().map(|ids| ids.as_slice()).transpose()?;
-    let n_draws = folds.iter().fold(0usize, |n, fold| n.saturating_add(fold.3.n_steps()));
-    // Drawing many times from few rows takes longer than growing on them.
-    let n_trees = (task.n_trees as usize).saturating_mul(n_draws / plan.target.n_samples() + slices.len() + 1);
-    let values = task.fit(x, plan, n_trees, |plan, x, data, runtime| {
+    let values = task.fit(x, plan, |plan, x, data, runtime| {
         let query = x.query(runtime)?;
         let (data, target, params) = (&data, &plan.target, &plan.params);
         CrossValidation { data, target, sample_ids, params, is_tree }.predict(&slices, &*query, runtime)

@@ -15,13 +15,6 @@ use crate::data::decode::Decoded;
 use crate::data::{Buffer, Columns, DATASET_FORMAT, Dataset, EncodedMatrix, Encoding, Matrix, Part};
 use crate::error::Error;
 
-impl PyColumns {
-    /// Steps that a look at every cell takes.
-    fn n_steps(&self) -> usize {
-        self.0.n_stored().max(self.0.data().n_samples()).saturating_mul(4)
-    }
-}
-
 #[pymethods]
 impl PyColumns {
     #[new]
@@ -30,8 +23,7 @@ impl PyColumns {
     fn new(x: &Bound<'_, PyAny>, n_categories: Option<Vec<u32>>, n_threads: usize) -> PyResult<Self> {
         let encoding = Encoding { n_categories: n_categories.as_deref(), ..Encoding::default() };
         with_matrix(x, |matrix| {
-            let n_steps = matrix.n_stored().saturating_add(matrix.shape().1).saturating_mul(32);
-            let data = run(x.py(), n_threads, n_steps, None, |runtime| matrix.encode(&encoding, runtime))?;
+            let data = run(x.py(), n_threads, None, |runtime| matrix.encode(&encoding, runtime))?;
             Ok(Self(EncodedMatrix::new(data)))
         })
     }
@@ -48,13 +40,9 @@ impl PyColumns {
         n_threads: usize,
     ) -> PyResult<Option<(Self, Categories<'py>)>> {
         let py = x.py();
-        let learned = run_with_matrix(
-            x,
-            n_threads,
-            None,
-            |n_rows| n_rows.saturating_mul(is_categorical.len()).saturating_mul(32),
-            |matrix, runtime| matrix.encode(&Encoding::default(), runtime)?.learn_categories(&is_categorical, runtime),
-        )?;
+        let learned = run_with_matrix(x, n_threads, None, |matrix, runtime| {
+            matrix.encode(&Encoding::default(), runtime)?.learn_categories(&is_categorical, runtime)
+        })?;
         let Some((data, categories)) = learned else { return Ok(None) };
         let array = |(values, is_categorical): (Vec<f64>, &bool)| is_categorical.then(|| values.into_pyarray(py));
         Ok(Some((Self(EncodedMatrix::new(data)), categories.into_iter().zip(&is_categorical).map(array).collect())))
@@ -126,7 +114,7 @@ impl PyColumns {
     /// By feature the codes of the categories that these rows have, ascending int64; None for
     /// numeric features.
     fn present_codes<'py>(&self, py: Python<'py>) -> PyResult<Vec<Option<Array1<'py, i64>>>> {
-        let present = run(py, 1, self.n_steps(), None, |runtime| self.0.present_codes(runtime))?;
+        let present = run(py, 1, None, |runtime| self.0.present_codes(runtime))?;
         let codes = |codes: Vec<u32>| codes.into_iter().map(i64::from).collect::<Vec<_>>().into_pyarray(py);
         Ok(present.into_iter().map(|feature| feature.map(codes)).collect())
     }
@@ -136,7 +124,7 @@ impl PyColumns {
     /// have.
     fn decode<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let n_features = self.0.data().n_features();
-        match run(py, 1, self.n_steps(), None, |runtime| self.0.own_rows(runtime)?.decode(runtime))? {
+        match run(py, 1, None, |runtime| self.0.own_rows(runtime)?.decode(runtime))? {
             Decoded::Dense(values) => Ok(table(py, values, n_features)?.into_any()),
             Decoded::Csr { indptr, indices, data } => csr_matrix(py, data, indices, indptr, n_features),
         }
@@ -154,7 +142,7 @@ impl PyColumns {
             Ok((name, view))
         };
         let columns = this.get();
-        let parts = run(this.py(), 1, columns.n_steps(), None, |_| columns.0.data().parts())?;
+        let parts = run(this.py(), 1, None, |runtime| columns.0.data().parts(runtime))?;
         let mut views = Vec::with_capacity(parts.len());
         for (number, part) in parts.into_iter().enumerate() {
             // Ten thousand arrays are made in some milliseconds, and there may be a million of them.
@@ -169,7 +157,7 @@ impl PyColumns {
     /// These rows as a data set of their own.
     #[pyo3(signature = (n_threads = 1))]
     fn own(&self, py: Python<'_>, n_threads: usize) -> PyResult<Self> {
-        let data = run(py, n_threads, self.n_steps(), None, |runtime| self.0.own_rows(runtime))?;
+        let data = run(py, n_threads, None, |runtime| self.0.own_rows(runtime))?;
         Ok(Self(EncodedMatrix::new(data)))
     }
 }
@@ -218,8 +206,7 @@ pub fn read_columns(
         Ok((name, bytes_of(&array)?))
     };
     let parts = sections.into_iter().map(part).collect::<PyResult<Vec<_>>>()?;
-    let n_steps = n_bytes.saturating_mul(8).saturating_add(parts.len().saturating_mul(256));
-    let data = run(py, n_threads, n_steps, None, |runtime| Dataset::from_parts(&parts, runtime))?;
+    let data = run(py, n_threads, None, |runtime| Dataset::from_parts(&parts, runtime))?;
     Ok(PyColumns(EncodedMatrix::new(data)))
 }
 
@@ -252,6 +239,6 @@ pub fn join_heads<'py>(py: Python<'py>, heads: Vec<[Array1<'py, u8>; 3]>) -> PyR
         n_bytes = n_bytes.saturating_add(columns.len()).saturating_add(values.len());
         buffers.push([bytes_of(shape)?, bytes_of(columns)?, bytes_of(values)?]);
     }
-    let joined = run(py, 1, n_bytes, None, |_| crate::data::join_heads(&buffers))?;
+    let joined = run(py, 1, None, |runtime| crate::data::join_heads(&buffers, runtime))?;
     Ok(joined.map(|section| section.into_pyarray(py)).into())
 }

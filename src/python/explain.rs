@@ -15,10 +15,8 @@ use crate::explain::{
     CsrMatrix, Loss, OobChanges, Permutations, ShapValues, Training, expected_value, impurity_importances, oob_changes,
     partial_dependence, permutation_importances, shap_interactions, shap_values, sparse_shap_values,
 };
-use crate::forest::Forest;
 use crate::memory;
 use crate::runtime::Runtime;
-use crate::tree::packed::PackedTree;
 
 /// Explain what a forest predicts if nothing is known of a sample.
 ///
@@ -36,9 +34,7 @@ use crate::tree::packed::PackedTree;
 pub fn forest_expected_value<'py>(forest: &Bound<'py, PyForest>, n_threads: usize) -> PyResult<Array1<'py, f64>> {
     let py = forest.py();
     let (trees, plans) = forest.get().forest_and_plans(py)?;
-    let expected = run(py, n_threads, n_nodes(trees).saturating_mul(64), None, |runtime| {
-        expected_value(plans.explained(trees, runtime)?, runtime)
-    })?;
+    let expected = run(py, n_threads, None, |runtime| expected_value(plans.explained(trees, runtime)?, runtime))?;
     Ok(expected.into_pyarray(py))
 }
 
@@ -68,12 +64,11 @@ pub fn forest_partial_dependence<'py>(
     let py = forest.py();
     let trees = forest.get().forest(py)?;
     let (features, values) = (features.as_slice()?, points.as_slice()?);
-    let (n_known, n_points) = points.as_array().dim();
+    let n_known = points.as_array().nrows();
     if n_known != features.len() || n_known == 0 || features.iter().any(|&f| f as usize >= trees.n_features()) {
         return Err(PyValueError::new_err("features must be features of the forest, with one row of points for each."));
     }
-    let n_steps = n_nodes(trees).saturating_mul(n_points.saturating_add(8));
-    let means = run(py, n_threads, n_steps, None, |runtime| partial_dependence(trees, features, values, runtime))?;
+    let means = run(py, n_threads, None, |runtime| partial_dependence(trees, features, values, runtime))?;
     table(py, means, trees.n_values())
 }
 
@@ -105,18 +100,14 @@ pub fn forest_shap_values<'py>(
     let py = forest.py();
     let (trees, plans) = forest.get().forest_and_plans(py)?;
     let shape = [n_rows(x)?, trees.n_features(), trees.n_values()];
-    let n_steps = n_steps(trees, 8);
     if !sparse_output {
-        let shap = run_with_matrix(x, n_threads, watcher, n_steps, |x, runtime| {
+        let shap = run_with_matrix(x, n_threads, watcher, |x, runtime| {
             shap_values(plans.explained(trees, runtime)?, x, runtime)
         })?;
-        let all = {
-            let n_steps = shape.into_iter().fold(1, usize::saturating_mul);
-            run(py, 1, n_steps, None, |runtime| all_features(shap, shape, runtime))?
-        };
+        let all = run(py, 1, None, |runtime| all_features(shap, shape, runtime))?;
         return Ok(all.into_pyarray(py).reshape(shape)?.into_any());
     }
-    let matrices = run_with_matrix(x, n_threads, watcher, n_steps, |x, runtime| {
+    let matrices = run_with_matrix(x, n_threads, watcher, |x, runtime| {
         sparse_shap_values(plans.explained(trees, runtime)?, x, runtime)
     })?;
     let matrices = matrices.into_iter().map(|matrix| to_scipy(py, matrix, [shape[0], shape[1]]));
@@ -147,17 +138,14 @@ pub fn forest_shap_interactions<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = forest.py();
     let (trees, plans) = forest.get().forest_and_plans(py)?;
-    let depth = trees.trees().map(PackedTree::max_depth).max().unwrap_or(0) + 1;
-    let n_steps = n_steps(trees, depth.saturating_mul(8));
-    let shap = run_with_matrix(x, n_threads, watcher, n_steps, |x, runtime| {
+    let shap = run_with_matrix(x, n_threads, watcher, |x, runtime| {
         shap_interactions(plans.explained(trees, runtime)?, x, runtime)
     })?;
     let [n_rows, n_features, n_values] = [n_rows(x)?, trees.n_features(), trees.n_values()];
     // The contributions with one feature are a row of one value for each feature.
     let features = shap.features.clone();
     let inner = n_rows.saturating_mul(features.len());
-    let n = inner.saturating_mul(n_features).saturating_mul(n_values);
-    let all = run(py, 1, n.saturating_mul(2), None, |runtime| {
+    let all = run(py, 1, None, |runtime| {
         let values = all_features(shap, [inner, n_features, n_values], runtime)?;
         all_features(ShapValues { features, values }, [n_rows, n_features, n_features * n_values], runtime)
     })?;
@@ -205,12 +193,8 @@ pub fn forest_oob_importances<'py>(
     let trees = forest.get().forest(py)?;
     let (sampler, y) = (draws.sampler(py)?, y.as_slice()?);
     let asked = asked.as_ref().map(|asked| asked.as_slice()).transpose()?;
-    let n_repeats = permutations.as_ref().map_or(1, |permutations| permutations.3);
-    let depth: usize = trees.trees().map(|tree| tree.max_depth() + 1).sum();
-    let n_steps =
-        |n_rows: usize| n_rows.saturating_mul(depth).saturating_mul(n_repeats.saturating_add(1).saturating_mul(8));
     let Some((loss, groups, n_groups, n_repeats, seed)) = permutations else {
-        let importances = run_with_matrix(x, n_threads, watcher, n_steps, |x, runtime| {
+        let importances = run_with_matrix(x, n_threads, watcher, |x, runtime| {
             impurity_importances(trees, Training { x, y, sampler: &sampler, asked }, runtime)
         })?;
         return importances.into_pyarray(py).reshape([trees.len(), trees.n_features()]);
@@ -227,7 +211,7 @@ pub fn forest_oob_importances<'py>(
         _ => return Err(PyValueError::new_err(format!("the loss must be one that there is. Got {loss:?} instead."))),
     };
     let permutations = Permutations { groups, n_groups, n_repeats, seed };
-    let importances = run_with_matrix(x, n_threads, watcher, n_steps, |x, runtime| {
+    let importances = run_with_matrix(x, n_threads, watcher, |x, runtime| {
         permutation_importances(trees, Training { x, y, sampler: &sampler, asked }, loss, permutations, runtime)
     })?;
     importances.into_pyarray(py).reshape([n_groups, n_repeats])
@@ -287,21 +271,10 @@ pub fn forest_oob_changes<'py>(
     if donors.len() != n_rows || donors.iter().any(|&row| row as usize >= n_rows) {
         return Err(PyValueError::new_err("donors must have a sample for each sample"));
     }
-    let depth: usize = trees.trees().map(|tree| tree.max_depth() + 1).sum();
-    let n_steps = |n_rows: usize| n_rows.saturating_mul(depth).saturating_mul(16);
-    let OobChanges { starts, rows, sums } = run_with_matrix(x, n_threads, watcher, n_steps, |x, runtime| {
+    let OobChanges { starts, rows, sums } = run_with_matrix(x, n_threads, watcher, |x, runtime| {
         oob_changes(trees, Training { x, y: &[], sampler: &sampler, asked }, (groups, n_groups), donors, runtime)
     })?;
     Ok((starts.into_pyarray(py), rows.into_pyarray(py), table(py, sums, trees.n_values())?))
-}
-
-/// The most steps that `n_rows` rows take.
-fn n_steps(forest: &Forest, per_node: usize) -> impl Fn(usize) -> usize {
-    let (n_nodes, n_values) = (n_nodes(forest), forest.n_values());
-    move |n_rows| {
-        let per_node = n_rows.saturating_mul(per_node).saturating_mul(n_values).saturating_add(64);
-        n_nodes.saturating_mul(per_node)
-    }
 }
 
 fn n_rows(x: &Bound<'_, PyAny>) -> PyResult<usize> {
@@ -346,9 +319,4 @@ fn to_scipy(py: Python<'_>, matrix: CsrMatrix, shape: [usize; 2]) -> PyResult<Bo
         }
         _ => scipy.call_method("csr_matrix", ((data, indices, indptr.into_pyarray(py)),), Some(&shape)),
     }
-}
-
-/// The number of nodes of all trees.
-fn n_nodes(forest: &Forest) -> usize {
-    forest.trees().map(PackedTree::node_count).sum()
 }

@@ -10,8 +10,6 @@ use super::run::run;
 use super::tree::PyTree;
 use crate::files;
 
-/// Steps that a section takes, however few bytes it has.
-const STEPS_OF_A_SECTION: usize = 256;
 
 type Bytes<'py> = PyReadonlyArray1<'py, u8>;
 
@@ -38,9 +36,7 @@ pub fn frame_model<'py>(
 ) -> PyResult<Array1<'py, u8>> {
     let sections: Vec<(&str, &[u8])> =
         sections.iter().map(|(name, bytes)| Ok((&name[..], bytes.as_slice()?))).collect::<PyResult<_>>()?;
-    let n_bytes: usize = sections.iter().map(|(_, bytes)| bytes.len()).sum();
-    let n_steps = n_bytes.saturating_add(sections.len().saturating_mul(STEPS_OF_A_SECTION));
-    let head = run(py, n_threads, n_steps, None, |runtime| files::frame(&sections, runtime))?;
+    let head = run(py, n_threads, None, |runtime| files::frame(&sections, runtime))?;
     Ok(head.into_pyarray(py))
 }
 
@@ -61,8 +57,7 @@ pub fn frame_model<'py>(
 #[allow(clippy::needless_pass_by_value, reason = "the boundary to Python")]
 pub fn split_model(py: Python<'_>, data: Bytes<'_>, n_threads: usize) -> PyResult<Vec<(String, usize, usize)>> {
     let data = data.as_slice()?;
-    // The table of sections is a part of the file, and takes a few steps per byte.
-    let sections = run(py, n_threads, data.len().saturating_mul(4), None, |runtime| files::sections(data, runtime))?;
+    let sections = run(py, n_threads, None, |runtime| files::sections(data, runtime))?;
     Ok(sections.into_iter().map(|section| (section.name, section.bytes.start, section.bytes.end)).collect())
 }
 

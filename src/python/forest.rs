@@ -20,7 +20,6 @@ use crate::files::{Outline, tree_format};
 use crate::forest::{Forest, Member, OobPrediction, grow_forest};
 use crate::memory;
 use crate::runtime::Runtime;
-use crate::tree::packed::PackedTree;
 
 /// The trees of a forest, and their seeds.
 #[pyclass(name = "Forest", module = "spinney._spinney", frozen)]
@@ -78,21 +77,15 @@ impl PyForest {
         Ok((self.forest(py)?, &self.trees()?.plans))
     }
 
-    /// Runs a method of the forest on a matrix; each tree takes `n_more` steps beside the steps for the rows.
+    /// Runs a method of the forest on a matrix.
     pub(super) fn run<T: Send>(
         &self,
         x: &Bound<'_, PyAny>,
         n_threads: usize,
-        n_more: usize,
         method: impl FnOnce(&Forest, &dyn Matrix, &Runtime<'_>) -> Result<T> + Send,
     ) -> PyResult<T> {
         let forest = self.forest(x.py())?;
-        let n_steps = |n_rows: usize| {
-            let depth: usize = forest.trees().map(|tree| tree.max_depth() + 1).sum();
-            let per_tree = n_rows.saturating_add(n_more).saturating_mul(4);
-            n_rows.saturating_mul(depth).saturating_add(per_tree.saturating_mul(forest.len()))
-        };
-        run_with_matrix(x, n_threads, None, n_steps, |x, runtime| method(forest, x, runtime))
+        run_with_matrix(x, n_threads, None, |x, runtime| method(forest, x, runtime))
     }
 }
 
@@ -206,8 +199,7 @@ impl PyForest {
     /// float64.
     fn compute_feature_importances<'py>(&self, py: Python<'py>) -> PyResult<Array1<'py, f64>> {
         let forest = self.forest(py)?;
-        let n_steps = n_importance_steps(forest);
-        let importances = run(py, 1, n_steps, None, |runtime| forest.compute_feature_importances(runtime))?;
+        let importances = run(py, 1, None, |runtime| forest.compute_feature_importances(runtime))?;
         Ok(importances.into_pyarray(py))
     }
 
@@ -215,8 +207,7 @@ impl PyForest {
     #[pyo3(signature = (n_threads = 1))]
     fn tree_importances<'py>(&self, py: Python<'py>, n_threads: usize) -> PyResult<Array2<'py, f64>> {
         let forest = self.forest(py)?;
-        let n_steps = n_importance_steps(forest);
-        let importances = run(py, n_threads, n_steps, None, |runtime| forest.tree_importances(runtime))?;
+        let importances = run(py, n_threads, None, |runtime| forest.tree_importances(runtime))?;
         importances.into_pyarray(py).reshape([forest.len(), forest.n_features()])
     }
 
@@ -224,14 +215,14 @@ impl PyForest {
     /// max_n_classes).
     #[pyo3(signature = (x, n_threads = 1))]
     fn predict<'py>(&self, x: &Bound<'py, PyAny>, n_threads: usize) -> PyResult<Array2<'py, f64>> {
-        table(x.py(), self.run(x, n_threads, 0, Forest::predict)?, self.forest(x.py())?.n_values())
+        table(x.py(), self.run(x, n_threads, Forest::predict)?, self.forest(x.py())?.n_values())
     }
 
     /// The class of each output with the largest mean, the first of several: (n_samples, n_outputs)
     /// uint32. The means of few rows are held at a time.
     #[pyo3(signature = (x, n_threads = 1))]
     fn predict_classes<'py>(&self, x: &Bound<'py, PyAny>, n_threads: usize) -> PyResult<Array2<'py, u32>> {
-        table(x.py(), self.run(x, n_threads, 0, Forest::predict_classes)?, self.forest(x.py())?.n_outputs())
+        table(x.py(), self.run(x, n_threads, Forest::predict_classes)?, self.forest(x.py())?.n_outputs())
     }
 
     /// As `predict`, over the trees that have not seen a row; and the number of such trees, (n_samples,)
@@ -246,7 +237,7 @@ impl PyForest {
     ) -> PyResult<(Array2<'py, f64>, Array1<'py, u32>)> {
         let sampler = draws.sampler(x.py())?;
         let predict = |forest: &Forest, x: &dyn Matrix, runtime: &Runtime<'_>| forest.predict_oob(x, &sampler, runtime);
-        let OobPrediction { values, n_trees } = self.run(x, n_threads, draws.n_steps(), predict)?;
+        let OobPrediction { values, n_trees } = self.run(x, n_threads, predict)?;
         Ok((table(x.py(), values, self.forest(x.py())?.n_values())?, n_trees.into_pyarray(x.py())))
     }
 
@@ -278,7 +269,7 @@ impl PyForest {
     ) -> PyResult<(Array2<'py, f64>, Array1<'py, u32>)> {
         let sampler = draws.sampler(x.py())?;
         let sum = |forest: &Forest, x: &dyn Matrix, runtime: &Runtime<'_>| forest.sum_oob(x, &sampler, runtime);
-        let OobPrediction { values, n_trees } = self.run(x, n_threads, draws.n_steps(), sum)?;
+        let OobPrediction { values, n_trees } = self.run(x, n_threads, sum)?;
         Ok((table(x.py(), values, self.forest(x.py())?.n_values())?, n_trees.into_pyarray(x.py())))
     }
 
@@ -293,7 +284,7 @@ impl PyForest {
     ) -> PyResult<Array2<'py, i64>> {
         let apply =
             |forest: &Forest, x: &dyn Matrix, runtime: &Runtime<'_>| forest.apply_rows(x, range_of(rows, x), runtime);
-        table(x.py(), self.run(x, n_threads, 0, apply)?, self.outline()?.trees.len())
+        table(x.py(), self.run(x, n_threads, apply)?, self.outline()?.trees.len())
     }
 
     /// What each tree predicts for each row. Shape (n_samples, n_trees, n_values), float64. `rows` are the
@@ -308,7 +299,7 @@ impl PyForest {
         let predict = |forest: &Forest, x: &dyn Matrix, runtime: &Runtime<'_>| {
             forest.predict_trees(x, range_of(rows, x), runtime)
         };
-        let values = self.run(x, n_threads, 0, predict)?;
+        let values = self.run(x, n_threads, predict)?;
         let forest = self.forest(x.py())?;
         let (n_trees, n_values) = (forest.len(), forest.n_values());
         let n_rows = values.len() / (n_trees * n_values);
@@ -329,8 +320,7 @@ impl PyForest {
         if values.len() != forest.n_features() {
             return Err(PyValueError::new_err("values must have one number per feature"));
         }
-        let n_steps = forest.trees().map(PackedTree::node_count).sum();
-        let around = run(py, n_threads, n_steps, None, |runtime| thresholds_around(forest, values, runtime))?;
+        let around = run(py, n_threads, None, |runtime| thresholds_around(forest, values, runtime))?;
         table(py, around, values.len())
     }
 
@@ -342,7 +332,7 @@ impl PyForest {
         x: &Bound<'py, PyAny>,
         n_threads: usize,
     ) -> PyResult<(Bound<'py, PyAny>, Array1<'py, i64>)> {
-        let (indptr, indices) = self.run(x, n_threads, 0, Forest::decision_path)?;
+        let (indptr, indices) = self.run(x, n_threads, Forest::decision_path)?;
         let n_nodes_ptr = self.forest(x.py())?.n_nodes_ptr();
         let n_nodes = n_nodes_ptr[n_nodes_ptr.len() - 1] as usize;
         let ones = memory::filled(PATH, 1i64, indices.len())?;
@@ -370,10 +360,7 @@ impl PyForest {
 pub fn fit_forest<'py>(x: &Bound<'py, PyAny>, task: Task<'py>) -> PyResult<Grown<'py, PyForest>> {
     let plan = task.plan(x)?;
     let sample_ids = task.sample_ids()?;
-    // Drawing many times from few rows takes longer than growing on them.
-    let n_draws = task.n_steps_of_draws() / plan.target.n_samples() + 1;
-    let n_trees = (task.n_trees as usize).saturating_mul(n_draws);
-    task.grow(x, plan, n_trees, |data, plan, runtime| {
+    task.grow(x, plan, |data, plan, runtime| {
         Ok(PyForest::new(grow_forest(data, &plan.target, &plan.valid, sample_ids, runtime)?))
     })
 }
@@ -401,12 +388,11 @@ pub fn draw_rows<'py>(
     n_threads: usize,
 ) -> PyResult<Vec<Array1<'py, u32>>> {
     let sampler = draws.sampler(py)?;
-    let n_steps = draws.n_steps().saturating_mul(seeds.len()).saturating_mul(4);
     let counts = |seed: u64, runtime: &Runtime<'_>| -> Result<Vec<u32>> {
         sampler.counts(seed, runtime)?.map_or_else(|| memory::filled("draws", 1, sampler.n_samples()), Ok)
     };
     let draw = |runtime: &Runtime<'_>| runtime.map(seeds, |seed| counts(seed, runtime));
-    let counts = run(py, n_threads, n_steps, None, draw)?;
+    let counts = run(py, n_threads, None, draw)?;
     Ok(counts.into_iter().map(|counts| counts.into_pyarray(py)).collect())
 }
 
@@ -461,19 +447,11 @@ pub fn list_drawn_rows<'py>(
     n_threads: usize,
 ) -> PyResult<Vec<Array1<'py, u32>>> {
     let sampler = draws.sampler(py)?;
-    let n_steps = draws.n_steps().saturating_mul(seeds.len()).saturating_mul(4);
     let draw = |runtime: &Runtime<'_>| runtime.map(seeds, |seed| sampler.drawn(seed, runtime));
-    Ok(run(py, n_threads, n_steps, None, draw)?.into_iter().map(|rows| rows.into_pyarray(py)).collect())
+    Ok(run(py, n_threads, None, draw)?.into_iter().map(|rows| rows.into_pyarray(py)).collect())
 }
 
 /// The range of some rows of a matrix.
 fn range_of(rows: Option<(usize, usize)>, x: &dyn Matrix) -> Range<usize> {
     rows.map_or(0..x.shape().0, |(start, end)| start..end)
-}
-
-/// How many steps it takes to unpack all trees and to sum up their importances.
-fn n_importance_steps(forest: &Forest) -> usize {
-    let n_nodes: usize = forest.trees().map(PackedTree::node_count).sum();
-    let n_sums = forest.n_features().saturating_mul(forest.len());
-    n_nodes.saturating_mul(32).saturating_add(n_sums)
 }

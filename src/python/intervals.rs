@@ -53,16 +53,15 @@ pub fn bound_intervals<'py>(
     shortest: bool,
     n_threads: usize,
 ) -> PyResult<Array2<'py, f64>> {
-    let [n_query, n_models] = [predictions.shape()[0], predictions.shape()[1]];
+    let n_models = predictions.shape()[1];
     let copies = copies.as_ref().map(|copies| copies.as_slice()).transpose()?;
     let (predictions, residuals) = (predictions.as_slice()?, Residuals { values: residuals.as_slice()?, copies });
     let unseen = match &unseen {
         UnseenBy::Model(models) => Unseen::Model(models.as_slice()?),
         UnseenBy::Models(flags) => Unseen::Models(flags.as_slice()?),
     };
-    let n_steps = n_query.saturating_mul(residuals.values.len()).saturating_mul(n_models / 8 + 4);
     let kind = if shortest { Bounds::Shortest } else { Bounds::Symmetric };
-    let bounds = run(py, n_threads, n_steps, None, |runtime| {
+    let bounds = run(py, n_threads, None, |runtime| {
         interval_bounds((predictions, n_models), unseen, residuals, (&masses, kind), runtime)
     })?;
     table(py, bounds, 2 * masses.len())

@@ -49,13 +49,8 @@ pub fn fit_isolation_forest(
     let params = IsolationParams { seed, first_tree, max_depth, max_features };
     let bags = bags.iter().map(|rows| rows.as_slice()).collect::<Result<Vec<_>, _>>()?;
     let encoding = Encoding { ordinals: Ordinals::Keys, n_categories: n_categories.as_deref() };
-    let n_drawn: usize = bags.iter().map(|rows| rows.len()).sum();
-    let n_levels = usize::try_from(max_depth).unwrap_or(usize::MAX);
     let forest = with_matrix(x, |matrix| {
-        let (n_samples, n_features) = matrix.shape();
-        let n_steps = matrix.n_stored().saturating_add(n_features).saturating_add(n_drawn.saturating_mul(n_levels));
-        let n_steps = n_steps.saturating_add(n_samples.saturating_mul(bags.len()));
-        run(x.py(), n_threads, n_steps, watcher.as_ref(), |runtime| {
+        run(x.py(), n_threads, watcher.as_ref(), |runtime| {
             if n_categories.is_none() {
                 return grow_isolation_forest_of_numbers(matrix, &bags, &params, runtime);
             }

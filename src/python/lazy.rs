@@ -46,7 +46,7 @@ impl PyLazyForest {
         let keep = |plan: Plan, _: &dyn Matrix, data: Dataset, runtime: &Runtime<'_>| {
             LazyForest::new(&data, plan.target, plan.valid, sample_ids, runtime)
         };
-        Ok(Self { forest: of_forest.fit(x, plan, 1, keep)?, task: task.unbind() })
+        Ok(Self { forest: of_forest.fit(x, plan, keep)?, task: task.unbind() })
     }
 
     #[allow(clippy::type_complexity, reason = "a class and its arguments")]
@@ -55,9 +55,8 @@ impl PyLazyForest {
     ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyAny>, Bound<'py, PyAny>))> {
         let py = this.py();
         let forest = &this.get().forest;
-        let (n_samples, n_features) = (forest.data().n_samples(), forest.data().n_features());
-        let steps = n_samples.saturating_mul(n_features);
-        let x = match run(py, 1, steps, None, |runtime| forest.data().decode(runtime))? {
+        let n_features = forest.data().n_features();
+        let x = match run(py, 1, None, |runtime| forest.data().decode(runtime))? {
             Decoded::Dense(values) => table(py, values, n_features)?.into_any(),
             Decoded::Csr { indptr, indices, data } => csr_matrix(py, data, indices, indptr, n_features)?,
         };
@@ -211,13 +210,8 @@ impl PyLazyForest {
         ask: impl FnOnce(&LazyForest, &dyn Query, Traversal, &Runtime<'_>) -> Result<T> + Send,
     ) -> PyResult<T> {
         let traversal = traversal_of(traversal)?;
-        let (forest, data) = (&self.forest, self.forest.data());
-        let n_steps = |n_rows: usize| {
-            // A tree may be as deep as it has rows, and read all cells on every level.
-            let n_cells = data.n_samples().saturating_mul(data.n_features()).saturating_mul(data.n_samples());
-            n_cells.saturating_add(n_rows).saturating_mul(forest.n_trees())
-        };
-        run_with_matrix(x, n_threads, watcher, n_steps, |x, runtime| {
+        let forest = &self.forest;
+        run_with_matrix(x, n_threads, watcher, |x, runtime| {
             let query = x.query(runtime)?;
             ask(forest, &*query, traversal.unwrap_or_else(|| forest.auto(x.shape().0)), runtime)
         })

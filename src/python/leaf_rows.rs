@@ -60,15 +60,14 @@ impl StoredLeafRows<'_> {
     pub fn ask<T: Send>(
         &self,
         py: Python<'_>,
-        (n_threads, n_leaves): (usize, usize),
+        n_threads: usize,
         ask: impl FnOnce(&LeafRows<'_>, RankedTargets<'_>, &Runtime<'_>) -> Result<T> + Send,
     ) -> PyResult<T> {
         let (targets, counts) = (self.targets()?, self.counts()?);
         let numbers = (self.n_rows.as_slice()?, self.n_nodes.as_slice()?);
         let (rows, bits) = (self.rows.as_slice()?, (self.firsts.as_slice()?, self.leaves.as_slice()?));
         let weights = self.weights.as_ref().map(|weights| weights.as_slice()).transpose()?;
-        let n_steps = n_leaves.saturating_mul(64).saturating_add(rows.len());
-        run(py, n_threads, n_steps, None, |runtime| {
+        run(py, n_threads, None, |runtime| {
             let rows = LeafRows::new(numbers, (rows, counts), bits, weights, targets.n_samples)?;
             ask(&rows, targets, runtime)
         })
@@ -122,8 +121,7 @@ pub fn list_rows_of_leaves<'py>(
     let (leaf_ids, order) = (leaves.as_slice()?, order.as_slice()?);
     let trees = (trees.0.as_slice()?, trees.1.as_slice()?);
     let limit = limit.map(LeafLimit);
-    let n_steps = leaf_ids.len().saturating_mul(16);
-    let lists = run(py, n_threads, n_steps, None, |runtime| {
+    let lists = run(py, n_threads, None, |runtime| {
         list_leaf_rows(leaf_ids, trees, (&sampler, &weights), order, limit, runtime)
     })?;
     let own_weights = if draws.draws_by_weight()? || matches!(weights, Weights::Unit) {
@@ -178,7 +176,7 @@ pub fn count_rows_in_leaves<'py>(
 ) -> PyResult<(Array1<'py, i64>, Array1<'py, u32>, Array1<'py, u64>)> {
     let (ids, order) = (leaves.as_slice()?, leaf_rows.order.as_slice()?);
     let counts = counts.as_ref().map(|counts| counts.as_slice()).transpose()?;
-    let LeafCounts { indptr, rows, counts } = leaf_rows.ask(py, (n_threads, ids.len()), |rows, targets, runtime| {
+    let LeafCounts { indptr, rows, counts } = leaf_rows.ask(py, n_threads, |rows, targets, runtime| {
         let query = QueryLeaves { ids, counts };
         count_in_leaves(rows, (order, targets.n_samples), query, most.unwrap_or(usize::MAX), runtime)
     })?;
@@ -220,7 +218,7 @@ pub fn predict_leaf_quantiles<'py>(
     let pooling = Pooling { weighted_leaves: how.1, leaf_by_leaf: how.2 };
     let (ids, quantiles) = (leaves.as_slice()?, quantiles.as_slice()?);
     let counts = counts.as_ref().map(|counts| counts.as_slice()).transpose()?;
-    let found = leaf_rows.ask(py, (n_threads, ids.len()), |rows, targets, runtime| {
+    let found = leaf_rows.ask(py, n_threads, |rows, targets, runtime| {
         let query = QueryLeaves { ids, counts };
         leaf_quantiles(rows, targets, query, (quantiles, interpolation), pooling, runtime)
     })?;
@@ -267,7 +265,7 @@ pub fn rank_in_leaves<'py>(
     let pooling = Pooling { weighted_leaves: how.1, leaf_by_leaf: how.2 };
     let (ids, targets_of_query) = (leaves.as_slice()?, y.as_slice()?);
     let counts = counts.as_ref().map(|counts| counts.as_slice()).transpose()?;
-    let found = leaf_rows.ask(py, (n_threads, ids.len()), |rows, targets, runtime| {
+    let found = leaf_rows.ask(py, n_threads, |rows, targets, runtime| {
         let query = QueryLeaves { ids, counts };
         leaf_ranks(rows, targets, query, (targets_of_query, kind), pooling, runtime)
     })?;

@@ -50,8 +50,7 @@ pub fn share_leaves<'py>(
         }
         Some(others) => Leaves { ids: others.as_slice()?, unseen: None, n_trees: others.shape()[1] },
     };
-    let n_steps = rows.ids.len().saturating_mul(64);
-    let found = run(py, n_threads, n_steps, None, |runtime| proximities(rows, others, runtime))?;
+    let found = run(py, n_threads, None, |runtime| proximities(rows, others, runtime))?;
     let Proximities { indptr, indices, shares } = found;
     Ok((indptr.into_pyarray(py), indices.into_pyarray(py), shares.into_pyarray(py)))
 }

@@ -1,42 +1,35 @@
 //! Runs work without the interpreter lock, and stops it when the user presses Ctrl-C.
 //!
-//! Signals can only be handled on the thread that has called this module, and only with the lock.
-//! So another thread works, while the calling thread waits and looks for signals every [`POLL`].
-//! Each time it also tells the watcher, if there is one, how many items are finished. Work that is
-//! sure to be short is done on the calling thread.
+//! Signals can only be handled on the thread that has called this module, and only with the lock. So this
+//! thread looks for them every 50 ms, wherever the work checks its stop flag ([`Lookout`]). Each time it also
+//! tells the watcher, if there is one, how many items are finished.
 //!
 //! A panic of the engine is a bug of ours. `PyO3` would raise it as `PanicException`, which is no
 //! `Exception` and so ends programs that catch all errors. Here it becomes a `RuntimeError`; what
 //! computes outside of [`run`] does so in [`catch`].
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::thread;
-use std::time::Duration;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
 use crate::error::Result;
-use crate::runtime::{self, Runtime, panicked};
-
-/// How often signals are looked at.
-const POLL: Duration = Duration::from_millis(50);
-/// Steps of a few nanoseconds that may be done without looking at signals: well below a second.
-const SHORT: usize = 50_000_000;
+use crate::runtime::{self, Lookout, Runtime};
 
 /// Somebody who wants to know how far the work is.
 struct Watch<'a> {
     watcher: Option<Py<PyAny>>,
     done: &'a AtomicUsize,
-    seen: usize,
+    seen: AtomicUsize,
 }
 
 impl Watch<'_> {
-    fn look(&mut self, py: Python<'_>) -> PyResult<()> {
+    fn look(&self, py: Python<'_>) -> PyResult<()> {
         let done = self.done.load(Ordering::Relaxed);
-        if let Some(watcher) = self.watcher.as_ref().filter(|_| done > self.seen) {
-            self.seen = done;
+        if let Some(watcher) = &self.watcher
+            && done > self.seen.swap(done, Ordering::Relaxed)
+        {
             watcher.call1(py, (done,))?;
         }
         Ok(())
@@ -48,18 +41,16 @@ pub fn catch<T>(work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
     runtime::catch(work)
 }
 
-/// Calls `work`, which takes at most `n_steps` elementary steps, on `n_threads` threads without the
-/// interpreter lock. Whenever the number of finished items of work has grown, `watcher` is called
-/// with it.
+/// Calls `work` on `n_threads` threads without the interpreter lock. Whenever the number of finished items of
+/// work has grown, `watcher` is called with it.
 pub fn run<T: Send>(
     py: Python<'_>,
     n_threads: usize,
-    n_steps: usize,
     watcher: Option<&Bound<'_, PyAny>>,
     work: impl FnOnce(&Runtime<'_>) -> Result<T> + Send,
 ) -> PyResult<T> {
     let (mut work, mut result) = (Some(work), None);
-    run_watched(py, n_threads, n_steps, watcher, &mut |runtime| {
+    run_watched(py, n_threads, watcher, &mut |runtime| {
         result = work.take().map(|work| work(runtime)).transpose()?;
         Ok(())
     })?;
@@ -70,55 +61,57 @@ pub fn run<T: Send>(
 fn run_watched(
     py: Python<'_>,
     n_threads: usize,
-    n_steps: usize,
     watcher: Option<&Bound<'_, PyAny>>,
     work: &mut (dyn FnMut(&Runtime<'_>) -> Result<()> + Send),
 ) -> PyResult<()> {
     let (stop, done) = (AtomicBool::new(false), AtomicUsize::new(0));
-    let mut watch = Watch { watcher: watcher.map(|watcher| watcher.clone().unbind()), done: &done, seen: 0 };
-    if n_steps <= SHORT {
-        py.detach(|| runtime::catch(|| work(&Runtime::new(n_threads, &stop).counting(&done))))?;
-        return watch.look(py);
-    }
-    let mut interrupt = None;
-    let result = py.detach(|| {
-        thread::scope(|scope| {
-            let (hang_up, finished) = channel::<()>();
-            let (stop, done) = (&stop, &done);
-            let worker = thread::Builder::new().spawn_scoped(scope, move || {
-                let result = runtime::catch(|| work(&Runtime::new(n_threads, stop).counting(done)));
-                // Hanging up is the message.
-                drop(hang_up);
-                result
-            });
-            let worker = worker.map_err(|error| {
-                PyRuntimeError::new_err(format!("The system cannot start a thread that does the work: {error}"))
-            })?;
-            while finished.recv_timeout(POLL) == Err(RecvTimeoutError::Timeout) {
-                if let Err(signal) = Python::attach(|py| py.check_signals().and_then(|()| watch.look(py))) {
-                    interrupt = Some(signal);
-                    stop.store(true, Ordering::Relaxed);
-                    break;
-                }
+    let watcher = watcher.map(|watcher| watcher.clone().unbind());
+    let watch = Watch { watcher, done: &done, seen: AtomicUsize::new(0) };
+    let raised: Mutex<Option<PyErr>> = Mutex::default();
+    let lock = || raised.lock().unwrap_or_else(PoisonError::into_inner);
+    let hears = OnceLock::new();
+    let look = || {
+        if stop.load(Ordering::Relaxed) || hears.get() == Some(&false) {
+            return;
+        }
+        let looked: PyResult<()> = Python::attach(|py| {
+            py.check_signals()?;
+            watch.look(py)?;
+            if hears.get().is_none() {
+                let is_heard = watch.watcher.is_some() || is_main_thread(py)?;
+                hears.get_or_init(|| is_heard);
             }
-            let result = worker.join().unwrap_or_else(|panic| Err(panicked(&*panic)));
-            Ok(result?)
-        })
-    });
-    match interrupt {
-        Some(signal) => Err(signal),
-        None => result.and_then(|()| watch.look(py)),
+            Ok(())
+        });
+        if let Err(error) = looked {
+            *lock() = Some(error);
+            stop.store(true, Ordering::Relaxed);
+        }
+    };
+    let lookout = Lookout::new(&look);
+    let result =
+        py.detach(|| runtime::catch(|| work(&Runtime::new(n_threads, &stop).counting(&done).watched(&lookout))));
+    if let Some(error) = lock().take() {
+        return Err(error);
     }
+    result?;
+    watch.look(py)
+}
+
+/// Whether this thread is the one that handles signals. Others need not wait for the interpreter lock. Fails
+/// if a signal comes meanwhile.
+fn is_main_thread(py: Python<'_>) -> PyResult<bool> {
+    let threading = py.import("threading")?;
+    Ok(threading.call_method0("current_thread")?.is(&threading.call_method0("main_thread")?))
 }
 
 /// Panics on one of some threads, as if the engine had a bug. Not in published wheels, which have no debug
 /// assertions.
 #[cfg(debug_assertions)]
 #[pyfunction]
-#[pyo3(signature = (n_threads, n_steps))]
 #[allow(clippy::panic, reason = "what tests want to see")]
-pub fn _panic(py: Python<'_>, n_threads: usize, n_steps: usize) -> PyResult<()> {
-    run(py, n_threads, n_steps, None, |runtime| {
+pub fn _panic(py: Python<'_>, n_threads: usize) -> PyResult<()> {
+    run(py, n_threads, None, |runtime| {
         let work = |item: u32| if item == 40 { panic!("panicked on purpose") } else { Ok(()) };
         runtime.map((0..100).collect(), work).map(drop)
     })

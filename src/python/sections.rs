@@ -62,14 +62,12 @@ pub fn with_slices<T>(
 
 /// Reads the trees of a forest.
 pub fn read(py: Python<'_>, slices: [&[u8]; N_TREE_SECTIONS], n_threads: usize) -> PyResult<Forest> {
-    let n_steps = slices.iter().map(|section| section.len()).sum::<usize>().saturating_mul(8);
-    run(py, n_threads, n_steps, None, |runtime| files::read_forest(slices, runtime))
+    run(py, n_threads, None, |runtime| files::read_forest(slices, runtime))
 }
 
 /// The sections of a forest's trees.
 pub fn tree_sections<'py>(py: Python<'py>, forest: &Forest) -> PyResult<Vec<Array1<'py, u8>>> {
-    let n_steps = forest.trees().map(|tree| tree.node_count().saturating_mul(32)).sum();
-    let sections = run(py, 1, n_steps, None, |runtime| files::write_forest(forest, runtime))?;
+    let sections = run(py, 1, None, |runtime| files::write_forest(forest, runtime))?;
     Ok(sections.map(|section| section.into_pyarray(py)).into())
 }
 

@@ -1,7 +1,7 @@
 //! Curves of the time until an event, and the concordance of risks.
 #![allow(clippy::doc_markdown, reason = "the doc comments of Python functions are numpydoc")]
 
-use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -69,8 +69,7 @@ pub fn predict_leaf_curves<'py>(
     let curve = curve.read()?;
     let (ids, events, at) = (leaves.as_slice()?, events.as_slice()?, at.as_slice()?);
     let counts = counts.as_ref().map(|counts| counts.as_slice()).transpose()?;
-    let n_steps = ids.len().saturating_add(leaves.shape()[0].saturating_mul(at.len().max(events.len())));
-    let found = leaf_rows.ask(py, (n_threads, n_steps), |rows, targets, runtime| {
+    let found = leaf_rows.ask(py, n_threads, |rows, targets, runtime| {
         let outcomes = RankedEvents { times: targets.values, events };
         leaf_curves(rows, outcomes, QueryLeaves { ids, counts }, at, curve, runtime)
     })?;
@@ -103,8 +102,7 @@ pub fn count_concordance(
     if events.len() != times.len() || times.len() != risks.len() {
         return Err(PyValueError::new_err("events, times and risks must have the same length."));
     }
-    let n_steps = times.len().saturating_mul(64);
     let Concordance { concordant, discordant, tied_risk, tied_time } =
-        run(py, 1, n_steps, None, |_| Ok(concordance(events, times, risks, tolerance)))?;
+        run(py, 1, None, |runtime| concordance(events, times, risks, tolerance, runtime))?;
     Ok((concordant, discordant, tied_risk, tied_time))
 }

@@ -88,11 +88,6 @@ impl<'py> Task<'py> {
         self.draws.as_ref().map_or(Ok(None), Draws::sample_ids)
     }
 
-    /// Steps that the draws of one tree take at most.
-    pub fn n_steps_of_draws(&self) -> usize {
-        self.draws.as_ref().map_or(0, Draws::n_steps)
-    }
-
     fn kind(&self) -> TaskKind {
         match (&self.n_classes, self.survival) {
             (Some(_), _) => TaskKind::Classification,
@@ -105,25 +100,23 @@ impl<'py> Task<'py> {
         let weights = self.draws.as_ref().map_or(Ok(None), Draws::sample_weight)?;
         let (times, events): (Vec<f64>, Vec<u32>);
         let (classes, numbers): (PyReadonlyArray2<'_, u32>, PyReadonlyArray2<'_, f64>);
-        let (labels, n_values) = match (&self.y, &self.n_classes) {
+        let labels = match (&self.y, &self.n_classes) {
             (Some(y), Some(n_classes)) => {
                 classes = y.extract()?;
-                (Labels::Classes { classes: classes.as_slice()?, n_classes }, classes.len())
+                Labels::Classes { classes: classes.as_slice()?, n_classes }
             }
             (Some(y), None) if self.survival => {
                 numbers = y.extract()?;
                 (times, events) = times_and_events(numbers.as_slice()?, numbers.shape()[1])?;
-                (Labels::Survival { times: &times, events: &events, cause: self.cause }, times.len())
+                Labels::Survival { times: &times, events: &events, cause: self.cause }
             }
             (Some(y), None) => {
                 numbers = y.extract()?;
-                (Labels::Numbers { y: numbers.as_slice()?, n_outputs: numbers.shape()[1] }, numbers.len())
+                Labels::Numbers { y: numbers.as_slice()?, n_outputs: numbers.shape()[1] }
             }
-            (None, _) => (Labels::Absent { n_samples }, n_samples),
+            (None, _) => Labels::Absent { n_samples },
         };
-        // Numbers are sorted.
-        let n_steps = n_values.saturating_mul(32);
-        run(py, 1, n_steps, None, |runtime| Target::encode(labels, weights, runtime))
+        run(py, 1, None, |runtime| Target::encode(labels, weights, runtime))
     }
 
     /// Encodes a matrix and grows something on its columns, as [`fit`](Self::fit) does.
@@ -131,11 +124,10 @@ impl<'py> Task<'py> {
         &self,
         x: &Bound<'py, PyAny>,
         plan: Plan,
-        n_trees: usize,
         grow: impl FnOnce(&Dataset, &Plan, &Runtime<'_>) -> Result<T> + Send,
     ) -> PyResult<Grown<'py, T>> {
         let max_features = plan.valid.tree().max_features();
-        let (grown, with_missing) = self.fit(x, plan, n_trees, |plan, _, data, runtime| {
+        let (grown, with_missing) = self.fit(x, plan, |plan, _, data, runtime| {
             let is_missing = |&feature: &u32| data.missing_rank(feature).is_some();
             let with_missing = (0..data.n_features() as u32).filter(is_missing).map(i64::from);
             let with_missing: Vec<i64> = if data.has_missing() { with_missing.collect() } else { Vec::new() };
@@ -144,23 +136,16 @@ impl<'py> Task<'py> {
         Ok((grown, max_features, with_missing.into_pyarray(x.py())))
     }
 
-    /// Encodes a matrix and does something with its columns that takes as long as `n_trees` trees,
-    /// at most, on the threads of the task.
+    /// Encodes a matrix and does something with its columns on the threads of the task.
     pub fn fit<T: Send>(
         &self,
         x: &Bound<'py, PyAny>,
         plan: Plan,
-        n_trees: usize,
         work: impl FnOnce(Plan, &dyn Matrix, Dataset, &Runtime<'_>) -> Result<T> + Send,
     ) -> PyResult<T> {
         let encoding = Encoding { ordinals: plan.valid.tree().ordinals(), n_categories: self.n_categories.as_deref() };
-        let n_outputs = plan.target.n_outputs();
         with_matrix(x, |matrix| {
-            let (n_samples, n_features) = matrix.shape();
-            // A tree may be as deep as it has rows, and read all cells on every level.
-            let n_cells = matrix.n_stored().saturating_add(n_features);
-            let n_steps = [n_samples, n_outputs, n_trees].into_iter().fold(n_cells, usize::saturating_mul);
-            run(x.py(), self.n_threads, n_steps, self.watcher.as_ref(), |runtime| {
+            run(x.py(), self.n_threads, self.watcher.as_ref(), |runtime| {
                 let data = matrix.encode(&encoding, runtime)?;
                 work(plan, matrix, data, runtime)
             })
@@ -279,11 +264,6 @@ impl Draws<'_> {
         Ok(self.sample_ids.as_ref().map(|ids| ids.as_slice()).transpose()?)
     }
 
-    /// Steps that the draws of one tree take at most.
-    pub fn n_steps(&self) -> usize {
-        self.n_samples.saturating_add(self.n_draws.map_or(0, |n| n as usize))
-    }
-
     /// The weights of the rows.
     pub fn sample_weight(&self) -> PyResult<Option<&[f64]>> {
         Ok(self.sample_weight.as_ref().map(|weights| weights.as_slice()).transpose()?)
@@ -294,7 +274,7 @@ impl Draws<'_> {
         let Self { n_samples, n_outputs, .. } = *self;
         let weights = self.sample_weight()?;
         let encode = |runtime: &Runtime<'_>| Weights::encode(weights, n_samples, n_outputs, runtime);
-        run(py, 1, n_samples.saturating_mul(8), None, encode)
+        run(py, 1, None, encode)
     }
 
     /// Whether weights are chances of draws, and drawn rows weigh as often as they were drawn.
@@ -305,10 +285,9 @@ impl Draws<'_> {
     /// What draws the rows.
     pub fn sampler(&self, py: Python<'_>) -> PyResult<RowSampler> {
         let n_samples = self.n_samples;
-        let n_steps = n_samples.saturating_mul(8);
         let weights = self.weights(py)?;
         let (bootstrap, ids) = (self.bootstrap()?, self.sample_ids()?);
-        run(py, 1, n_steps, None, |_| RowSampler::new(&weights, n_samples, &bootstrap, ids))
+        run(py, 1, None, |_| RowSampler::new(&weights, n_samples, &bootstrap, ids))
     }
 }
 

@@ -107,8 +107,7 @@ impl PyTree {
         method: impl FnOnce(&Tree, &dyn Matrix, &Runtime<'_>) -> Result<T> + Send,
     ) -> PyResult<T> {
         let tree = self.tree()?;
-        let n_steps = |n_rows: usize| n_rows.saturating_mul(tree.max_depth() + 1);
-        run_with_matrix(x, n_threads, None, n_steps, |x, runtime| method(tree, x, runtime))
+        run_with_matrix(x, n_threads, None, |x, runtime| method(tree, x, runtime))
     }
 
     fn tree(&self) -> PyResult<&Tree> {
@@ -412,8 +411,7 @@ impl PyTree {
     #[pyo3(signature = (normalize = true))]
     fn compute_feature_importances<'py>(&self, py: Python<'py>, normalize: bool) -> PyResult<Array1<'py, f64>> {
         let tree = self.tree()?;
-        let n_steps = tree.node_count().saturating_add(tree.n_features());
-        let importances = run(py, 1, n_steps, None, |_| tree.compute_feature_importances(normalize))?;
+        let importances = run(py, 1, None, |_| tree.compute_feature_importances(normalize))?;
         Ok(importances.into_pyarray(py))
     }
 
@@ -421,8 +419,7 @@ impl PyTree {
     /// leaves: two arrays of float64.
     fn cost_complexity_path<'py>(&self, py: Python<'py>) -> PyResult<(Array1<'py, f64>, Array1<'py, f64>)> {
         let tree = self.tree()?;
-        let n_steps = tree.node_count().saturating_mul(64);
-        let path = run(py, 1, n_steps, None, |runtime| tree.cost_complexity_path(runtime))?;
+        let path = run(py, 1, None, |runtime| tree.cost_complexity_path(runtime))?;
         Ok((path.ccp_alphas.into_pyarray(py), path.impurities.into_pyarray(py)))
     }
 
@@ -473,7 +470,7 @@ impl PyTree {
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value, reason = "the boundary to Python")]
 pub fn fit_tree<'py>(x: &Bound<'py, PyAny>, task: Task<'py>) -> PyResult<Grown<'py, PyTree>> {
-    task.grow(x, task.plan(x)?, 1, |data, plan, runtime| {
+    task.grow(x, task.plan(x)?, |data, plan, runtime| {
         Ok(PyTree::new(grow_tree(data, &plan.target, &plan.valid, runtime)?, plan.target.weight_unit()))
     })
 }
