@@ -10,7 +10,6 @@ use super::run::run;
 use super::tree::PyTree;
 use crate::files;
 
-
 type Bytes<'py> = PyReadonlyArray1<'py, u8>;
 
 /// Compute what a model file begins with.

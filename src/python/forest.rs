@@ -254,7 +254,7 @@ impl PyForest {
         let counted = counted.as_slice()?;
         let predict =
             |forest: &Forest, x: &dyn Matrix, runtime: &Runtime<'_>| forest.predict_counted(x, counted, runtime);
-        let OobPrediction { values, n_trees } = self.run(x, n_threads, 0, predict)?;
+        let OobPrediction { values, n_trees } = self.run(x, n_threads, predict)?;
         Ok((table(x.py(), values, self.forest(x.py())?.n_values())?, n_trees.into_pyarray(x.py())))
     }
 
@@ -419,8 +419,7 @@ pub fn mark_unseen<'py>(
     n_threads: usize,
 ) -> PyResult<Array2<'py, u8>> {
     let sampler = draws.sampler(py)?;
-    let n_steps = draws.n_steps().saturating_mul(seeds.len()).saturating_mul(4);
-    let bits = run(py, n_threads, n_steps, None, |runtime| sampler.unseen_bits(&seeds, runtime))?;
+    let bits = run(py, n_threads, None, |runtime| sampler.unseen_bits(&seeds, runtime))?;
     bits.into_pyarray(py).reshape([sampler.n_samples(), seeds.len().div_ceil(8)])
 }
 
