@@ -5,16 +5,14 @@
 use super::binary::BinaryGini;
 use super::bounded::Bounded;
 use super::classes::{ClassCriterion, Measure};
-use super::isolation::Isolation;
-use super::log_rank::{LogRank, Variance};
+use super::loaded::Loaded;
 use super::ordered::Ordered;
 use super::packed::{NotPacked, Packed, PackedBinary, PackedClasses, PackedSums};
 use super::poisson::Poisson;
-use super::quantile::Quantile;
 use super::small::{BinaryRows, Filter, NotSmall, SmallClasses, SmallKernel, SmallRows, SmallSums, SquareRows};
 use super::squared_error::SquaredError;
 use super::statistics::Statistics;
-use super::weights::{Moment, SampleWeights, SmallWeights};
+use super::weights::{SampleWeights, SmallWeights};
 use crate::data::target::Weights;
 
 /// All that the engine asks of a criterion. Implemented by whatever implements the parts.
@@ -76,21 +74,7 @@ impl Forms for Poisson<'_> {
     type Wide = NotSmall;
 }
 
-impl Forms for Isolation<'_> {
-    type Packed = NotPacked;
-    type Small = NotSmall;
-    type Several = NotSmall;
-    type Wide = NotSmall;
-}
-
-impl<M: Moment> Forms for Quantile<'_, M> {
-    type Packed = NotPacked;
-    type Small = NotSmall;
-    type Several = NotSmall;
-    type Wide = NotSmall;
-}
-
-impl<V: Variance> Forms for LogRank<'_, V> {
+impl Forms for Loaded<'_> {
     type Packed = NotPacked;
     type Small = NotSmall;
     type Several = NotSmall;

@@ -9,7 +9,8 @@
 //! To add a criterion: write one file with an implementation of [`Statistics`], [`Ordered`] and
 //! [`Bounded`] (or of [`classes::Measure`] if the criterion is a function of class counts), name its
 //! [`Forms`], add a name to `params::CriterionKind`, and add a line to `visit_classes`,
-//! `visit_numbers` or `visit_times` of the registry. [`isolation`] is the criterion without a target.
+//! `visit_numbers` or `visit_times` of the registry. A criterion whose scans load their nodes is a `Rule`
+//! and a `Pass` of `loaded`, and shares the engine that is compiled for all of these.
 
 pub mod binary;
 mod bins;
@@ -19,14 +20,11 @@ pub mod component;
 pub mod entropy;
 mod forms;
 pub mod gini;
-pub mod isolation;
-pub mod log_rank;
+mod loaded;
 pub mod ordered;
 pub mod packed;
 pub mod poisson;
-pub mod quantile;
 mod registry;
-mod sample_order;
 pub mod small;
 pub mod squared_error;
 mod statistics;
@@ -35,6 +33,7 @@ pub mod weights;
 
 pub use bounded::Bounded;
 pub use forms::{Criterion, Forms, WeightForms};
+pub use loaded::isolation::mean_path_length;
 pub use ordered::Ordered;
 pub use registry::{Visitor, resolve, visit, visit_classes};
 pub use statistics::Statistics;

@@ -5,10 +5,11 @@ use super::classes::ClassCriterion;
 use super::entropy::Entropy;
 use super::forms::{Criterion, WeightForms};
 use super::gini::Gini;
-use super::isolation::Isolation;
-use super::log_rank::{self, Expected, LogRank, Pairs};
+use super::loaded::Loaded;
+use super::loaded::isolation::Isolation;
+use super::loaded::log_rank::{self, Expected, LogRank, Pairs};
+use super::loaded::quantile::{self, Quantile};
 use super::poisson::Poisson;
-use super::quantile::{self, Quantile};
 use super::squared_error::SquaredError;
 use super::weights::SmallWeights;
 use crate::data::Target;
@@ -41,8 +42,8 @@ pub fn resolve(kind: CriterionKind, target: &Target) -> CriterionKind {
 ///
 /// The engine is compiled once for each type named here. For Gini impurity and squared error, small
 /// weights have an instance of their own, because there the weights decide how wide the statistics
-/// are and whether there are packed forms. All other criteria have one instance, which looks each
-/// weight up whatever its kind. Medians and quantiles sort the targets first, which ends when the
+/// are and whether there are packed forms. Entropy and Poisson deviance have one instance each, which looks
+/// each weight up whatever its kind. All other criteria share one, [`Loaded`]. Medians and quantiles sort the targets first, which ends when the
 /// runtime is stopped.
 pub fn visit<V: Visitor>(kind: CriterionKind, target: &Target, visitor: V, runtime: &Runtime<'_>) -> Result<V::Output> {
     match target.values() {
@@ -50,7 +51,7 @@ pub fn visit<V: Visitor>(kind: CriterionKind, target: &Target, visitor: V, runti
         TargetValues::Numbers(numbers) => visit_numbers(kind, target, numbers, visitor, runtime),
         TargetValues::Survival(survival) => visit_times(kind, target, survival, visitor),
         TargetValues::Absent => match kind {
-            CriterionKind::Isolation => visitor.visit(&Isolation::new(target.weights())),
+            CriterionKind::Isolation => visitor.visit(&Loaded::new(Isolation, target.weights())),
             kind => Err(mismatch(kind, "'isolation'")),
         },
     }
@@ -94,26 +95,29 @@ fn visit_numbers<V: Visitor>(
             return Err(mismatch(kind, "'squared_error', 'absolute_error', 'quantile' or 'poisson'"));
         }
     };
-    if quantile::is_narrow(target, numbers, level) {
-        visitor.visit(&Quantile::<i64>::new(target, numbers, level, runtime)?)
+    let criterion = if quantile::is_narrow(target, numbers, level) {
+        Loaded::new(Quantile::<i64>::new(target, numbers, level, runtime)?, weights)
     } else {
-        visitor.visit(&Quantile::<i128>::new(target, numbers, level, runtime)?)
-    }
+        Loaded::new(Quantile::<i128>::new(target, numbers, level, runtime)?, weights)
+    };
+    visitor.visit(&criterion)
 }
 
 fn visit_times<V: Visitor>(kind: CriterionKind, target: &Target, survival: &Survival, visitor: V) -> Result<V::Output> {
-    match kind {
+    let weights = target.weights();
+    let criterion = match kind {
         CriterionKind::LogRank { min_events } if log_rank::is_narrow(target) => {
-            visitor.visit(&LogRank::<Pairs<i64>>::new(target, survival, min_events))
+            Loaded::new(LogRank::<Pairs<i64>>::new(target, survival, min_events), weights)
         }
         CriterionKind::LogRank { min_events } => {
-            visitor.visit(&LogRank::<Pairs<i128>>::new(target, survival, min_events))
+            Loaded::new(LogRank::<Pairs<i128>>::new(target, survival, min_events), weights)
         }
         CriterionKind::LogRankFast { min_events } => {
-            visitor.visit(&LogRank::<Expected>::new(target, survival, min_events))
+            Loaded::new(LogRank::<Expected>::new(target, survival, min_events), weights)
         }
-        _ => Err(mismatch(kind, "'logrank' or 'logrank_fast'")),
-    }
+        _ => return Err(mismatch(kind, "'logrank' or 'logrank_fast'")),
+    };
+    visitor.visit(&criterion)
 }
 
 fn visit_gini<V: Visitor, W: WeightForms>(classes: &Classes, weights: W, visitor: V) -> Result<V::Output> {

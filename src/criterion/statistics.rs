@@ -2,6 +2,8 @@
 
 use std::cmp::Ordering;
 
+use crate::data::{Entry, Run};
+
 /// Statistics, scores and values of nodes, which every criterion has.
 ///
 /// A scan tries the cuts of one column in one node: it pushes samples, one at a time, from one side
@@ -17,16 +19,25 @@ pub trait Statistics: Sync {
     /// The integers from which [`compare`](Self::compare) computes the exact score of a candidate.
     /// Only candidates whose scores are too close to tell apart in `f64` need it.
     type Proof: Send;
+
     /// Whether [`score`](Self::score) forbids some cuts, by scoring them NaN.
-    const FORBIDS_CUTS: bool = false;
+    #[inline]
+    fn forbids_cuts(&self) -> bool {
+        false
+    }
     /// Whether there is something to predict. If not, all cuts are equally good, and what a node predicts is
     /// the length of a path, to which the depth of the node is added.
-    const HAS_TARGET: bool = true;
-
+    #[inline]
+    fn has_target(&self) -> bool {
+        true
+    }
     /// Whether impurities do not say what a split gains, so that [`gain_of_split`](Self::gain_of_split)
     /// does. The impurity of a node is then 0 until the tree is whole, and what the splits from the node
     /// down gain after that, per weight.
-    const SPLITS_CARRY_GAIN: bool = false;
+    #[inline]
+    fn splits_carry_gain(&self) -> bool {
+        false
+    }
 
     /// The statistics of `samples`. O(number of samples), up to a logarithm.
     fn totals(&self, samples: &[u32]) -> Self::Totals;
@@ -44,7 +55,7 @@ pub trait Statistics: Sync {
     /// The cost of a node: its weight times its impurity, summed over outputs. The unit may be any,
     /// if it is the same for all nodes.
     fn cost(&self, totals: &Self::Totals) -> f64;
-    /// The gain of a split of a node, if [`SPLITS_CARRY_GAIN`](Self::SPLITS_CARRY_GAIN): in the weight and
+    /// The gain of a split of a node, if [`splits_carry_gain`](Self::splits_carry_gain): in the weight and
     /// the unit that users see, so that gains of different nodes can be compared. `left` are the statistics
     /// of the left child. The default is for criteria whose impurities say it.
     fn gain_of_split(&self, _node: &Self::Totals, _left: &Self::Totals) -> f64 {
@@ -72,24 +83,52 @@ pub trait Statistics: Sync {
     fn scan(&self) -> Self::Scan;
     /// Begins a scan of a column: no sample is pushed yet.
     fn begin(&self, node: &Self::Totals, scan: &mut Self::Scan) -> Self::Pushed;
-    /// Announces, right after [`begin`](Self::begin), which samples will be pushed and in which
-    /// order, if the caller knows. A criterion whose statistics do not add up can then compute the
-    /// losses of all cuts at once.
+    /// Announces, right after [`begin`](Self::begin), which samples will be pushed and in which order: those of
+    /// `first`, and then of `rest`. A criterion whose statistics do not add up can then compute the losses of
+    /// all cuts at once.
     ///
     /// Returns an upper bound of the scores of all these cuts. If the bound is below `floor`, the
     /// cuts may not have been prepared: the caller must give the column up.
     #[inline]
-    fn foresee(
+    fn foresee<const BACKWARDS: bool>(
         &self,
         _node: &Self::Totals,
         _scan: &mut Self::Scan,
-        _samples: impl Iterator<Item = u32> + Clone,
+        _first: &[Entry],
+        _rest: &Run<'_, BACKWARDS>,
         _floor: f64,
     ) -> f64 {
         f64::INFINITY
     }
     /// Moves a sample of the node to the pushed side. O(1) per output.
     fn push(&self, node: &Self::Totals, scan: &mut Self::Scan, pushed: &mut Self::Pushed, sample: u32);
+    /// Moves samples of the node to the pushed side, one after the other.
+    #[inline]
+    fn push_all(
+        &self,
+        node: &Self::Totals,
+        scan: &mut Self::Scan,
+        pushed: &mut Self::Pushed,
+        samples: impl Iterator<Item = u32>,
+    ) {
+        samples.for_each(|sample| self.push(node, scan, pushed, sample));
+    }
+    /// Pushes entries until the cut before the next entry may score at least `least`. Returns that next
+    /// entry, which is not pushed, or `None` after the last entry. `last` is the entry that was pushed
+    /// last. Out of line, so that the loop keeps its state in registers.
+    #[inline(never)]
+    fn advance<const BACKWARDS: bool>(
+        &self,
+        node: &Self::Totals,
+        scan: &mut Self::Scan,
+        pushed: &mut Self::Pushed,
+        last: &mut Entry,
+        entries: &mut Run<'_, BACKWARDS>,
+        least: f64,
+    ) -> Option<Entry> {
+        let may_score = |scan: &Self::Scan, pushed| self.may_score(node, scan, pushed, least);
+        advance(scan, pushed, last, entries, may_score, |scan, pushed, sample| self.push(node, scan, pushed, sample))
+    }
     /// The weight of the pushed samples, in the unit of [`weight`](Self::weight).
     fn pushed_weight(pushed: &Self::Pushed) -> u64;
     /// A score of the split between the pushed samples and the rest: the more the impurity falls,
@@ -114,6 +153,30 @@ pub trait Statistics: Sync {
     /// The exact order of two candidates of one node, given their proofs; the greater one is the
     /// better split.
     fn compare(&self, node: &Self::Totals, a: &Self::Proof, b: &Self::Proof) -> Ordering;
+}
+
+/// The loop of [`Statistics::advance`], whatever the criterion.
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "the body of functions that are out of line")]
+pub(super) fn advance<S: ?Sized, P: Copy, const BACKWARDS: bool>(
+    scan: &mut S,
+    pushed: &mut P,
+    last: &mut Entry,
+    entries: &mut Run<'_, BACKWARDS>,
+    may_score: impl Fn(&S, P) -> bool,
+    push: impl Fn(&mut S, &mut P, u32),
+) -> Option<Entry> {
+    let (mut running, mut previous) = (*pushed, *last);
+    let found = entries.find(|&next| {
+        if next.rank() != previous.rank() && may_score(scan, running) {
+            return true;
+        }
+        push(scan, &mut running, next.sample());
+        previous = next;
+        false
+    });
+    (*pushed, *last) = (running, previous);
+    found
 }
 
 /// An upper bound of what some eight roundings change in a score that comes from exact integers.

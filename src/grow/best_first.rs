@@ -81,7 +81,7 @@ fn expand<'s, C: Criterion>(
     let before = cost(&node);
     let Expansion::Split(fork) = node.expand(search, scratch)? else { return Ok(None) };
     let (split, left, right) = fork.without_heritage().children(search, scratch);
-    let improvement = if C::SPLITS_CARRY_GAIN {
+    let improvement = if search.criterion.splits_carry_gain() {
         improvement(split.gain(), 0.0)
     } else {
         improvement(before, cost(&left) + cost(&right))

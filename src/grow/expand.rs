@@ -249,7 +249,7 @@ impl<'s, C: Criterion> Pending<'s, C> {
         let heavier = if weight(left) > weight(right) { Side::Left } else { Side::Right };
         let rows = self.samples.ids().split_at(parts.n_left);
         let mut split = Split::of(search.data, cut.feature, rows, heavier, cut.missing, || cut.threshold_rule());
-        if C::SPLITS_CARRY_GAIN {
+        if search.criterion.splits_carry_gain() {
             split.gain = search.criterion.gain_of_split(&self.totals, &left.0);
         }
         Ok(Expansion::Split(Fork { split, node: self, parts }))

@@ -45,7 +45,7 @@ impl<C: Criterion> NodeFacts for Facts<'_, C> {
 
     fn write_value(&self, value: &mut [f64]) {
         self.criterion.write_value(self.totals, self.samples, value);
-        if !C::HAS_TARGET {
+        if !self.criterion.has_target() {
             value[0] += self.depth as f64;
         }
         if let Some(limits) = self.limits {

@@ -165,7 +165,7 @@ impl Visitor for Growth<'_> {
             (whole.part, driver.effort())
         };
         let mut records = part.finish(data, target.n_classes());
-        if C::SPLITS_CARRY_GAIN {
+        if criterion.splits_carry_gain() {
             records.fold_gains();
         }
         Ok(Grown { records, part, effort })

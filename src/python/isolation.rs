@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use super::array::{Array1, with_matrix};
 use super::forest::PyForest;
 use super::run::run;
-use crate::criterion::isolation;
+use crate::criterion;
 use crate::data::Encoding;
 use crate::data::dense::Ordinals;
 use crate::forest::{IsolationParams, grow_isolation_forest, grow_isolation_forest_of_numbers, tree_features};
@@ -70,7 +70,7 @@ pub fn list_tree_seeds(seed: u64, first_tree: u64, n_trees: u64) -> Vec<u64> {
 /// The mean length of the path that isolates one of `n_samples` samples.
 #[pyfunction]
 pub fn mean_path_length(n_samples: u64) -> f64 {
-    isolation::mean_path_length(n_samples)
+    criterion::mean_path_length(n_samples)
 }
 
 /// The features from which the nodes of some trees draw one.

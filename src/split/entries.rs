@@ -1,44 +1,9 @@
-//! The entries of a column in a node, and their sort by rank.
+//! What is asked of the entries of a column in a node: whether they vary, and their order by rank.
 
 use std::convert::Infallible;
 
+use crate::data::Entry;
 use crate::num::RadixSort;
-
-/// One entry of a column in a node: the rank of the value in the high 32 bits, the row in the low
-/// 32 bits. Entries are therefore ordered by rank, then by row.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Entry(u64);
-
-impl Entry {
-    /// Packs the rank of a value and the row that has the value.
-    #[inline]
-    pub fn new(rank: u32, sample: u32) -> Self {
-        Self(u64::from(rank) << 32 | u64::from(sample))
-    }
-
-    /// Makes an entry from a rank of any width.
-    #[inline]
-    pub(crate) fn widened(rank: impl Into<u32>, sample: u32) -> Self {
-        Self::new(rank.into(), sample)
-    }
-
-    /// The rank of the entry's value in the column.
-    #[inline]
-    pub fn rank(self) -> u32 {
-        (self.0 >> 32) as u32
-    }
-
-    /// The row of the entry, as an id in the data set.
-    #[inline]
-    pub fn sample(self) -> u32 {
-        self.0 as u32
-    }
-}
-
-/// The rows of some entries.
-pub(crate) fn samples_of(entries: &[Entry]) -> impl Iterator<Item = u32> + Clone {
-    entries.iter().map(|entry| entry.sample())
-}
 
 /// Whether a column varies in a node of `n_samples` rows, given the column's entries in the
 /// node.

@@ -1,6 +1,7 @@
 //! A node to be split, and what the searches of all nodes of a tree share.
 
 use crate::criterion::{self, Criterion};
+use crate::data::Entry;
 use crate::data::{Columns, Dataset, Target};
 use crate::error::Result;
 use crate::params::{CriterionKind, FeatureSampling, ValidTreeParams};
@@ -8,7 +9,6 @@ use crate::rng::{NodeKey, Permutation, Side};
 use crate::runtime::Runtime;
 use crate::simd::Level;
 use crate::split::constants::ConstantFeatures;
-use crate::split::entries::Entry;
 use crate::split::limits::{self, Limits};
 use crate::split::samples::SampleSet;
 

@@ -44,7 +44,7 @@ pub(crate) fn random_cut<C: Criterion>(
         let last_left = first_right(at, column, (lowest, highest), ranks) - 1;
         let cut = Cut::Random { key: at.node.key, lowest, highest };
         let candidate = Candidate { last_left, cut, ..candidate };
-        if !C::HAS_TARGET {
+        if !at.search.criterion.has_target() {
             let missing = missing.map(|_| at.node.key.side_of_missing(column.feature));
             offer(Candidate { missing, ..candidate });
             return score;
@@ -103,12 +103,9 @@ fn offer<C: Criterion>(
     let push_left = column.n_common == 0 || !goes_left(column.common_rank);
     let mut pushed = criterion.begin(node.totals, scan);
     let mut n_pushed = 0;
-    for entry in column.entries {
-        if goes_left(entry.rank()) == push_left {
-            criterion.push(node.totals, scan, &mut pushed, entry.sample());
-            n_pushed += 1;
-        }
-    }
+    let of_side = column.entries.iter().filter(|entry| goes_left(entry.rank()) == push_left);
+    let samples = of_side.inspect(|_| n_pushed += 1).map(|entry| entry.sample());
+    criterion.push_all(node.totals, scan, &mut pushed, samples);
     let side = if push_left { Side::Left } else { Side::Right };
     if !search.is_legal(node, column.feature, (side, n_pushed), (scan, pushed)) {
         return f64::NEG_INFINITY;

@@ -7,11 +7,11 @@
 //! like this one has them on the left. O(entries).
 
 use crate::criterion::Criterion;
-use crate::data::Columns;
+use crate::data::entry::samples_of;
+use crate::data::{Columns, Entry, Run};
 use crate::rng::Side;
 use crate::split::best::Best;
 use crate::split::candidate::Candidate;
-use crate::split::entries::Entry;
 use crate::split::node::{NodeColumn, NodeSearch};
 
 /// Offers every cut of a column with sorted entries. Returns the highest score of a legal cut, or
@@ -42,7 +42,7 @@ pub(crate) fn best_cut<C: Criterion>(
             // values are pushed from the right.
             pass.side = Side::Right;
             let start = PassStart::of(at, scan);
-            highest = highest.max(pass.run(entries.iter().rev().copied(), start, None, scan, best));
+            highest = highest.max(pass.run(Run::<true>::new(entries), start, None, scan, best));
         } else {
             let n_values = entries.partition_point(|entry| Some(entry.rank()) < missing_rank);
             let (values, missing) = entries.split_at(n_values);
@@ -105,12 +105,12 @@ impl<C: Criterion> Pass<'_, C> {
         if !low.is_empty() {
             self.side = Side::Left;
             let start = PassStart { first: missing, ..PassStart::of(self.at, scan) };
-            highest = self.run(low.iter().copied(), start, end, scan, best);
+            highest = self.run(Run::<false>::new(low), start, end, scan, best);
         }
         if !high.is_empty() {
             self.side = Side::Right;
             let start = PassStart::of(self.at, scan);
-            highest = highest.max(self.run(high.iter().rev().copied(), start, end, scan, best));
+            highest = highest.max(self.run(Run::<true>::new(high), start, end, scan, best));
         }
         highest
     }
@@ -119,9 +119,9 @@ impl<C: Criterion> Pass<'_, C> {
     /// follows the last run; if `end` is `None`, there is no cut after the last run. Returns the
     /// highest score of a legal cut; or, if the criterion foresees that no cut can win, a score
     /// that no cut exceeds. In dense data, cuts that cannot be the best of the node are left out.
-    pub fn run(
+    pub fn run<const BACKWARDS: bool>(
         &self,
-        mut entries: impl ExactSizeIterator<Item = Entry> + Clone,
+        mut entries: Run<'_, BACKWARDS>,
         PassStart { mut pushed, n_pushed, first }: PassStart<'_, C>,
         end: Option<u32>,
         scan: &mut C::Scan,
@@ -135,15 +135,12 @@ impl<C: Criterion> Pass<'_, C> {
         // nothing is foreseen where predictions are limited.
         if node.limits.is_none() {
             let floor = best.floor();
-            let samples = first.iter().copied().chain(entries.clone()).map(Entry::sample);
-            let most = criterion.foresee(totals, scan, samples, floor);
+            let most = criterion.foresee(totals, scan, first, &entries, floor);
             if most < floor {
                 return most;
             }
         }
-        for entry in first {
-            criterion.push(totals, scan, &mut pushed, entry.sample());
-        }
+        criterion.push_all(totals, scan, &mut pushed, samples_of(first));
         let has_bounds = matches!(search.data.columns(), Columns::Sparse(_));
         let mut highest = f64::NEG_INFINITY;
         let Some(mut last) = entries.next() else { return highest };
@@ -152,7 +149,7 @@ impl<C: Criterion> Pass<'_, C> {
             // A cut is only offered if it may be the best of the node, or of its column where the
             // column's bound is made from it: few are.
             let least = if has_bounds { highest.min(best.floor()) } else { best.floor() };
-            let next = advance(criterion, totals, scan, &mut pushed, &mut last, &mut entries, least);
+            let next = criterion.advance(totals, scan, &mut pushed, &mut last, &mut entries, least);
             let Some(next_rank) = next.map(Entry::rank).or(end) else { return highest };
             let n_pushed = n_entries - entries.len() - usize::from(next.is_some());
             if is_loose || search.is_legal(node, self.feature, (self.side, n_pushed), (scan, pushed)) {
@@ -179,31 +176,4 @@ impl<C: Criterion> Pass<'_, C> {
         let between = Candidate::between(self.feature, last_left, first_right, n_left);
         Candidate { missing: self.missing, order: self.order, ..between }
     }
-}
-
-/// Pushes entries until the cut before the next entry may score at least `least`. Returns that next
-/// entry, which is not pushed, or `None` after the last entry. `last` is the entry that was pushed
-/// last. This function is out of line and calls no other, so that its loop keeps its state in
-/// registers.
-#[inline(never)]
-fn advance<C: Criterion>(
-    criterion: &C,
-    totals: &C::Totals,
-    scan: &mut C::Scan,
-    pushed: &mut C::Pushed,
-    last: &mut Entry,
-    entries: &mut impl Iterator<Item = Entry>,
-    least: f64,
-) -> Option<Entry> {
-    let (mut running, mut previous) = (*pushed, *last);
-    let found = entries.find(|&next| {
-        if next.rank() != previous.rank() && criterion.may_score(totals, scan, running, least) {
-            return true;
-        }
-        criterion.push(totals, scan, &mut running, next.sample());
-        previous = next;
-        false
-    });
-    (*pushed, *last) = (running, previous);
-    found
 }

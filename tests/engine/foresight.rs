@@ -27,7 +27,7 @@ impl Visitor for Passes<'_> {
             // Twice: a pass leaves nothing behind.
             for pass in [&pass[..], &pass[..pass.len().div_ceil(2)]] {
                 let mut pushed = criterion.begin(&node, &mut foreseeing);
-                let most = criterion.foresee(&node, &mut foreseeing, pass.iter().copied(), f64::NEG_INFINITY);
+                let most = common::foresee(criterion, &node, &mut foreseeing, pass, f64::NEG_INFINITY);
                 let mut pushed_plainly = criterion.begin(&node, &mut plain);
                 for (i, &sample) in pass.iter().enumerate() {
                     criterion.push(&node, &mut foreseeing, &mut pushed, sample);
@@ -116,7 +116,7 @@ impl Visitor for Bounds<'_> {
         let mut scan = criterion.scan();
         let mut ask = |pass: &[u32], floor: f64| {
             let mut pushed = criterion.begin(&node, &mut scan);
-            let most = criterion.foresee(&node, &mut scan, pass.iter().copied(), floor);
+            let most = common::foresee(criterion, &node, &mut scan, pass, floor);
             // All of the node is no cut.
             let n_cuts = pass.len() - usize::from(pass.len() == samples.len());
             let scores = pass[..n_cuts].iter().map(|&sample| {

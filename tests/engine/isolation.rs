@@ -3,7 +3,7 @@
 use ndarray::{Array2, ShapeBuilder};
 use proptest::collection::vec;
 use proptest::prelude::*;
-use spinney::criterion::isolation::mean_path_length;
+use spinney::criterion::mean_path_length;
 use spinney::data::{EncodedMatrix, Format, Matrix};
 use spinney::forest::{
     Forest, IsolationParams, grow_isolation_forest, grow_isolation_forest_of_numbers, tree_features,

@@ -9,6 +9,7 @@ use ndarray::{Array2, ArrayView1, Axis, array, concatenate, s};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use spinney::bitset::Bitset;
+use spinney::data::Entry;
 use spinney::data::dense::Ordinals;
 use spinney::data::sparse::{RankSlice, SparseIndex};
 use spinney::data::target::{SCALE_SPREAD, WEIGHT_BITS};
@@ -17,7 +18,6 @@ use spinney::error::Error;
 use spinney::params::{Count, CriterionKind, FeatureSampling, MaxFeatures, Splitter, Tier, TreeParams};
 use spinney::runtime::Runtime;
 use spinney::simd::Level;
-use spinney::split::entries::Entry;
 use spinney::split::sparse::intersect::{Gather, ValueOrdered, by_bitmap, by_search};
 use spinney::tree::{NodeArrays, TREE_LEAF, TREE_UNDEFINED, Tree};
 

@@ -16,7 +16,7 @@ use spinney::params::{Bootstrap, Count, CriterionKind, ForestParams, MaxFeatures
 use spinney::tree::{TREE_LEAF, Tree};
 
 use super::common::storages::{KERNELS, storages};
-use super::common::{Sparse, config, encode, matrices, noise, runtime, with_holes};
+use super::common::{Sparse, config, encode, foresee, matrices, noise, runtime, with_holes};
 
 const EXACT: CriterionKind = CriterionKind::LogRank { min_events: 0 };
 const FAST: CriterionKind = CriterionKind::LogRankFast { min_events: 0 };
@@ -221,7 +221,7 @@ impl Visitor for Bounds<'_> {
             }
             let asked = [0.5, 1.0, 1.0 + 1e-7, 1.5, 4.0, 1e3].map(|share| {
                 criterion.begin(&node, &mut scan);
-                (highest * share, criterion.foresee(&node, &mut scan, pass.iter().copied(), highest * share))
+                (highest * share, foresee(criterion, &node, &mut scan, pass, highest * share))
             });
             (highest, asked.to_vec())
         };

@@ -225,7 +225,7 @@ mod tests {
             let Self { samples, ranks, shift } = self;
             let Some(mut packed) = C::Packed::new(criterion) else { return Ok(false) };
             let node = criterion.totals(samples);
-            if C::FORBIDS_CUTS && criterion.is_pure(&node) {
+            if criterion.forbids_cuts() && criterion.is_pure(&node) {
                 // Such a node is not searched.
                 return Ok(true);
             }

@@ -287,7 +287,10 @@ impl Statistics for Poisson<'_> {
     type Scan = Box<[i128]>;
     type Pushed = SumPushed<i128>;
     type Proof = SumProof<i128>;
-    const FORBIDS_CUTS: bool = true;
+
+    fn forbids_cuts(&self) -> bool {
+        true
+    }
 
     fn totals(&self, samples: &[u32]) -> Self::Totals {
         let outputs = (0..self.moments.n_outputs).map(|output| {

@@ -90,7 +90,7 @@ impl Visitor for Check<'_> {
         criterion.write_value(&totals, &node, &mut expected);
         assert_eq!(value, expected);
 
-        if C::FORBIDS_CUTS && rows.is_pure(criterion) {
+        if criterion.forbids_cuts() && rows.is_pure(criterion) {
             // Such a node is not searched.
             return Ok(true);
         }

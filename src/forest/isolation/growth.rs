@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::IsolationParams;
 use super::cells::{BAG, Cells, FeatureDraw, Varying};
-use crate::criterion::isolation::mean_path_length;
+use crate::criterion::mean_path_length;
 use crate::error::Result;
 use crate::memory;
 use crate::rng::{NodeKey, Side};

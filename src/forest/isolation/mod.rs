@@ -3,10 +3,8 @@
 //!
 //! Trees of numbers are grown from the values of the few rows that each tree sees (`growth`), so that nothing
 //! is encoded. Categories need the names that an encoded data set gives them: those trees are grown as other
-//! trees are, by a criterion without a target ([`criterion::isolation`]), which gives the same trees of
+//! trees are, by a criterion without a target (`criterion::loaded::isolation`), which gives the same trees of
 //! numbers, bit for bit.
-//!
-//! [`criterion::isolation`]: crate::criterion::isolation
 
 mod cells;
 mod growth;

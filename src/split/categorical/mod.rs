@@ -23,12 +23,13 @@ use std::cmp::Ordering;
 
 use crate::criterion::Criterion;
 use crate::criterion::component::ClassWeights;
+use crate::data::entry::{Entry, samples_of};
 use crate::error::Result;
 use crate::params::Splitter;
 use crate::rng::{NodeKey, Side};
 use crate::split::best::Best;
 use crate::split::candidate::{Candidate, Cut};
-use crate::split::entries::{Entry, SortScratch, entries_vary, samples_of};
+use crate::split::entries::{SortScratch, entries_vary};
 use crate::split::node::{Node, NodeColumn, NodeSearch, Outcome, Search};
 use crate::split::scan::Pass;
 use crate::split::subsets;

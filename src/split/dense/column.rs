@@ -6,7 +6,8 @@ use crate::criterion::packed::Packed;
 use crate::data::dense::DenseColumn;
 use crate::data::dense::Ranks;
 
-use crate::split::entries::{Entry, SortScratch};
+use crate::data::Entry;
+use crate::split::entries::SortScratch;
 use crate::split::node::NodeColumn;
 
 /// If fewer than one in this many rows of a node have the common rank, these rows become entries

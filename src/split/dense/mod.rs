@@ -129,7 +129,7 @@ pub(crate) fn best_split<C: Criterion>(
     let forced = search.params.force_tier.filter(|&tier| tier != Tier::Small);
     // If a category needs two rows or more to be told apart, two rows may have no cut.
     let are_told_apart = !search.data.has_categories() || search.params.min_samples_category <= 1;
-    let any_cut_will_do = search.all_legal() && !C::FORBIDS_CUTS && are_told_apart;
+    let any_cut_will_do = search.all_legal() && !search.criterion.forbids_cuts() && are_told_apart;
     if samples.len() == 2 && any_cut_will_do && forced.is_none() {
         let best = match pair::best_split(at, columns, drawn) {
             Some(Err(feature)) => {

@@ -2,11 +2,12 @@
 
 use crate::bitset::Bitset;
 use crate::criterion::Criterion;
+use crate::data::Entry;
 use crate::data::{Columns, Dataset};
 use crate::error::Result;
 use crate::params::Strategy;
 use crate::split::dense::column::fill_column;
-use crate::split::entries::{Entry, SortScratch};
+use crate::split::entries::SortScratch;
 use crate::split::node::{NodeColumn, Search};
 use crate::split::sparse::intersect::{Gather, NodeCosts, ValueOrdered, by_bitmap, by_search};
 

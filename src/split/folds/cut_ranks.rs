@@ -1,7 +1,7 @@
 //! The two ranks between which a fold cuts a column.
 
 use super::FoldsNode;
-use crate::split::entries::Entry;
+use crate::data::Entry;
 use crate::split::node::NodeColumn;
 
 /// The ranks beside a cut: the last rank on the left and the first rank on the right that some row

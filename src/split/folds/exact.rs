@@ -6,10 +6,10 @@ use smallvec::SmallVec;
 use super::FoldsNode;
 use super::columns::{FoldScratch, fill_columns};
 use crate::criterion::Criterion;
+use crate::data::Entry;
 use crate::error::Result;
 use crate::split::best::Best;
 use crate::split::candidate::Candidate;
-use crate::split::entries::Entry;
 use crate::split::node::{Node, NodeColumn, NodeSearch, Search};
 use crate::split::samples::{SampleSet, Samples};
 

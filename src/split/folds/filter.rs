@@ -5,8 +5,8 @@ use smallvec::{SmallVec, smallvec};
 use super::FoldsNode;
 use super::class_scores::{Counts, FoldRow, FoldRows};
 use super::held_out::IS_LIST;
+use crate::data::Entry;
 use crate::rng::Permutation;
-use crate::split::entries::Entry;
 use crate::split::node::NodeColumn;
 
 /// If at least this many folds hold out one row each, of the same class and weight, they are scored

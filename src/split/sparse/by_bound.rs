@@ -2,11 +2,11 @@
 //! bounds, until no other column can win.
 
 use crate::criterion::Criterion;
+use crate::data::Entry;
 use crate::data::SparseColumns;
 use crate::error::Result;
 use crate::params::Splitter;
 use crate::split::best::Best;
-use crate::split::entries::Entry;
 use crate::split::node::{NodeColumn, NodeSearch, Outcome};
 use crate::split::sparse::heritage::KnownColumns;
 use crate::split::sparse::intersect::{ValueOrdered, by_bitmap};

@@ -3,11 +3,11 @@
 
 use crate::bitset::Bitset;
 use crate::criterion::Criterion;
+use crate::data::Entry;
 use crate::data::SparseColumns;
 use crate::error::Result;
 use crate::params::Splitter;
 use crate::split::best::Best;
-use crate::split::entries::Entry;
 use crate::split::found::Found;
 use crate::split::node::{NodeColumn, NodeSearch, Outcome};
 use crate::split::sparse::intersect::Gather;

@@ -16,10 +16,10 @@
 //! No kernel sees targets, and all kernels extract the same entries (property tests).
 
 use crate::bitset::Bitset;
+use crate::data::Entry;
 use crate::data::SparseColumns;
 use crate::data::sparse::{SparseColumn, for_each_width};
 use crate::params::Strategy;
-use crate::split::entries::Entry;
 
 // Costs in nanoseconds, from the bench `intersect`. Only their ratios matter, and only for speed.
 /// The cost per entry of a column, by bitmap.

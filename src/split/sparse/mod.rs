@@ -17,12 +17,12 @@ pub(crate) mod scratch;
 
 use crate::bitset::Bitset;
 use crate::criterion::Criterion;
+use crate::data::Entry;
 use crate::data::SparseColumns;
 use crate::error::Result;
 use crate::params::Strategy;
 use crate::split::best::Best;
 use crate::split::by_column::{ColumnSearch, Progress, search_columns};
-use crate::split::entries::Entry;
 use crate::split::found::Found;
 use crate::split::node::{Node, NodeColumn, NodeSearch, Outcome, Search};
 use crate::split::sparse::by_rows::search_rows;

@@ -3,10 +3,11 @@
 use std::ops::{ControlFlow, Range};
 
 use crate::criterion::Criterion;
+use crate::data::Entry;
 use crate::data::SparseColumns;
 use crate::error::Result;
 use crate::simd::vectorized;
-use crate::split::entries::{Entry, entries_vary};
+use crate::split::entries::entries_vary;
 use crate::split::node::NodeSearch;
 
 /// How many positions are tested together.

@@ -1,9 +1,9 @@
 //! Scratch of the searches of sparse columns, and how much these searches have read.
 
 use crate::bitset::Bitset;
+use crate::data::Entry;
 use crate::error::Result;
 use crate::memory;
-use crate::split::entries::Entry;
 use crate::split::sparse::heritage::SlotMap;
 use crate::split::sparse::intersect::Gather;
 use crate::split::sparse::positions::Positions;

@@ -10,10 +10,11 @@ use std::time::Duration;
 use ndarray::{Array2, ArrayView2};
 use proptest::collection::vec;
 use proptest::prelude::*;
+use spinney::criterion::Statistics;
 use spinney::data::dense::Ordinals;
 use spinney::data::sparse::SparseIndex;
 use spinney::data::values::TableValue;
-use spinney::data::{Dataset, Element, Format, SparseView, Target};
+use spinney::data::{Dataset, Element, Entry, Format, Run, SparseView, Target};
 use spinney::error::Result;
 use spinney::grow;
 use spinney::params::{Count, CriterionKind, FeatureSampling, MaxFeatures, QuantileLevel, Splitter, TreeParams};
@@ -52,6 +53,14 @@ pub fn config(cases: u32) -> ProptestConfig {
 /// a sample of them.
 pub fn all_combinations() -> bool {
     ProptestConfig::default().cases > 256
+}
+
+/// Announces the samples of a pass to a criterion, most of them as a run that is pushed from its end.
+pub fn foresee<C: Statistics>(criterion: &C, node: &C::Totals, scan: &mut C::Scan, pass: &[u32], floor: f64) -> f64 {
+    let mut entries: Vec<Entry> = (0..).zip(pass).map(|(rank, &sample)| Entry::new(rank, sample)).collect();
+    let (first, rest) = entries.split_at_mut(pass.len() / 4);
+    rest.reverse();
+    criterion.foresee(node, scan, first, &Run::<true>::new(rest), floor)
 }
 
 /// A runtime that is never interrupted.

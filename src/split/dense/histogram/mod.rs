@@ -11,12 +11,13 @@ mod postponed;
 use crate::criterion::Criterion;
 use crate::criterion::packed::{ByBin, MAX_BINS, Packed, Summed};
 use crate::data::dense::DenseColumn;
+use crate::data::{Entry, Run};
 use crate::rng::Side;
 use crate::split::best::Best;
 use crate::split::candidate::Candidate;
 use crate::split::dense::cells::Cells;
 use crate::split::dense::offer;
-use crate::split::entries::{Entry, SortScratch};
+use crate::split::entries::SortScratch;
 use crate::split::node::{NodeSearch, Outcome};
 use crate::split::scan::{Pass, PassStart};
 use crate::tuning::tuned;
@@ -224,7 +225,7 @@ impl<C: Criterion> CountedColumn<'_, C> {
             let pushed = self.histogram.pushed(at.search.criterion, at.node.totals, scan, before);
             let start = PassStart { pushed, n_pushed, first: &[] };
             let pass = Pass { at, feature: self.feature, side: Side::Left, missing: self.missing, order: 0 };
-            pass.run(entries.iter().copied(), start, None, scan, best);
+            pass.run(Run::<false>::new(entries), start, None, scan, best);
         }
     }
 }

@@ -32,8 +32,8 @@ impl<C: Criterion> SmallNode<'_, C> {
         let is_random = self.search.params.splitter == Splitter::Random;
         // If the criterion or a limit forbids cuts of the one order by means, the best of all subsets need
         // not be a cut of this order.
-        let has_best_in_order =
-            !C::FORBIDS_CUTS && self.search.all_legal() || subsets::orders(self.search.criterion, n_units).is_some();
+        let has_best_in_order = !self.search.criterion.forbids_cuts() && self.search.all_legal()
+            || subsets::orders(self.search.criterion, n_units).is_some();
         if n_units <= subsets::MAX_UNITS && !is_random && has_best_in_order {
             self.offer_subsets(scratch, feature, n_units);
             return;

@@ -288,7 +288,7 @@ impl<R> SmallScratch<R> {
     {
         let Columns::Dense(columns) = search.data.columns() else { return None };
         let n = self.node.n_samples();
-        if n == 2 && !C::FORBIDS_CUTS && search.all_legal() {
+        if n == 2 && !search.criterion.forbids_cuts() && search.all_legal() {
             let (feature, ranks) = self.first_difference(search, columns, key)?;
             let highest = ranks[0].max(ranks[1]);
             if !search.data.is_categorical(feature) && search.data.missing_rank(feature) != Some(highest) {

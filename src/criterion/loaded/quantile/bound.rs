@@ -92,7 +92,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::criterion::quantile::level::HalfLevel;
+    use crate::criterion::loaded::quantile::level::HalfLevel;
     use crate::params::QuantileLevel;
 
     /// The least loss of samples about any of their targets.

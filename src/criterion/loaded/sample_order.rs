@@ -14,7 +14,7 @@ use crate::bitset::Bitset;
 const WORDS_PER_SAMPLE: usize = 4;
 
 /// All samples in an order.
-pub(super) struct SampleOrder {
+pub struct SampleOrder {
     rank_of: Box<[u32]>,
     sample_of: Box<[u32]>,
 }

@@ -17,7 +17,6 @@
 //! divides by the harmonic sum of the expected numbers of events on either side,
 //! `E_L E_R / (E_L + E_R)`. It needs sums alone.
 
-use super::LogRankPushed;
 use super::bound::{Entry, PassBound};
 use super::line::{HAZARD_BITS, Line, to_fixed};
 use crate::criterion::weights::Moment;
@@ -36,9 +35,6 @@ fn variance_bits(weight: u64) -> i32 {
 
 /// The divisor of the squared numerator, as a sum over the pushed samples.
 pub trait Variance: Default + Send {
-    /// The name of the criterion.
-    const NAME: &'static str;
-
     /// Loads a node. No sample is pushed.
     fn load(&mut self, line: &Line);
     /// Begins a pass: no sample is pushed.
@@ -55,8 +51,9 @@ pub trait Variance: Default + Send {
     ) -> f64 {
         f64::INFINITY
     }
-    /// Two integers whose product is the divisor, but for a factor of the node.
-    fn factors(line: &Line, pushed: LogRankPushed) -> [u128; 2];
+    /// Two integers whose product is the divisor, but for a factor of the node. `expected` is the weighted sum
+    /// of the cumulative hazards of the pushed samples, and `sum` of what [`push`](Self::push) returned.
+    fn factors(line: &Line, expected: i128, sum: i128) -> [u128; 2];
     /// The log-rank statistic of a cut, from the events of one side above expectation, and their
     /// variance; and from the expected events of both sides. 0 if the divisor is 0.
     fn statistic(excess: f64, variance: f64, expected: [f64; 2]) -> f64;
@@ -91,8 +88,6 @@ struct PushedSums<S> {
 }
 
 impl<S: Moment> Variance for Pairs<S> {
-    const NAME: &'static str = "logrank";
-
     fn load(&mut self, line: &Line) {
         let bits = variance_bits(line.weight);
         self.bound.clear();
@@ -164,8 +159,8 @@ impl<S: Moment> Variance for Pairs<S> {
     }
 
     #[inline]
-    fn factors(_line: &Line, pushed: LogRankPushed) -> [u128; 2] {
-        [pushed.variance as u128, 1]
+    fn factors(_line: &Line, _expected: i128, sum: i128) -> [u128; 2] {
+        [sum as u128, 1]
     }
 
     fn statistic(excess: f64, variance: f64, _expected: [f64; 2]) -> f64 {
@@ -196,8 +191,6 @@ fn times<S: Moment>(weight: u64, term: S) -> S {
 pub struct Expected;
 
 impl Variance for Expected {
-    const NAME: &'static str = "logrank_fast";
-
     fn load(&mut self, _line: &Line) {}
 
     fn clear(&mut self) {}
@@ -208,8 +201,8 @@ impl Variance for Expected {
     }
 
     #[inline]
-    fn factors(line: &Line, pushed: LogRankPushed) -> [u128; 2] {
-        [pushed.expected as u128, (line.expected - pushed.expected) as u128]
+    fn factors(line: &Line, expected: i128, _sum: i128) -> [u128; 2] {
+        [expected as u128, (line.expected - expected) as u128]
     }
 
     fn statistic(excess: f64, _variance: f64, [left, right]: [f64; 2]) -> f64 {

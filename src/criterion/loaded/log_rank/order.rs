@@ -1,6 +1,6 @@
 //! The order of samples by time, and what the samples of a node say at each of their times.
 
-use crate::criterion::sample_order::SampleOrder;
+use crate::criterion::loaded::sample_order::SampleOrder;
 use crate::data::survival::Survival;
 
 /// All samples in the order of their times, events before censorings. Everything is listed by rank, the

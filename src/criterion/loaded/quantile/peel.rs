@@ -221,8 +221,8 @@ impl<R: Ring, S: Moment, L: Balance<S>> Peel<S> for Weighted<'_, R, S, L> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::criterion::quantile::level::HalfLevel;
-    use crate::criterion::quantile::ring::{Mask, PlaceLinks};
+    use crate::criterion::loaded::quantile::level::HalfLevel;
+    use crate::criterion::loaded::quantile::ring::{Mask, PlaceLinks};
 
     /// Removes the places of a list in this order; returns whether a tree took over.
     fn run<R: Ring>(mut list: Weighted<'_, R, i64, HalfLevel>, order: impl Iterator<Item = u32>) -> bool {

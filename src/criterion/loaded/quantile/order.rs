@@ -1,7 +1,7 @@
 //! The order of all samples by their targets. The rank of a sample is its place in the order of the
 //! targets as given; see [`SampleOrder`] for the samples of nodes.
 
-use crate::criterion::sample_order::SampleOrder;
+use crate::criterion::loaded::sample_order::SampleOrder;
 use crate::data::ranking::sort_cells;
 use crate::data::target::Numbers;
 use crate::error::Result;
