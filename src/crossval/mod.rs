@@ -34,7 +34,7 @@ use crate::data::query::Query;
 use crate::data::{Dataset, Target};
 use crate::error::{Error, Result};
 use crate::params::{Bootstrap, ForestParams, ValidForestParams};
-use crate::tree::predict::check_features;
+use crate::tree::descent::blocks::check_features;
 
 /// The data and the parameters that the forests of all folds have in common.
 #[derive(Debug, Clone, Copy)]

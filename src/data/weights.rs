@@ -147,7 +147,8 @@ pub(super) fn encode_weights(
 ) -> Result<(Weights, f64)> {
     runtime.check_interrupt()?;
     let Some(weights) = weights else {
-        return Ok((narrowest(vec![1; n_samples], n_outputs), 1.0));
+        let are_small = fits_small(n_samples as u64, n_outputs);
+        return Ok((if are_small { Weights::Unit } else { Weights::Large(vec![1; n_samples].into()) }, 1.0));
     };
     check_weights(weights, n_samples)?;
     let positive = || weights.iter().copied().filter(|&w| w > 0.0);

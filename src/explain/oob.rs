@@ -17,7 +17,7 @@ use crate::forest::{Forest, Member, RowSampler};
 use crate::memory;
 use crate::rng::NodeKey;
 use crate::runtime::Runtime;
-use crate::tree::predict::check_features;
+use crate::tree::descent::blocks::check_features;
 use crate::tree::{TREE_LEAF, Tree};
 
 /// The loss of a prediction, as a mean over outputs.

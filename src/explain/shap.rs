@@ -16,8 +16,8 @@ use crate::error::Result;
 use crate::forest::Forest;
 use crate::memory;
 use crate::runtime::Runtime;
+use crate::tree::descent::blocks::check_features;
 use crate::tree::packed::PackedTree;
-use crate::tree::predict::check_features;
 use crate::tuning::tuned;
 
 tuned! {

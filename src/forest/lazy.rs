@@ -21,7 +21,8 @@ use crate::lazy::{LazyTree, Reached, Traversal, Visits};
 use crate::memory;
 use crate::params::ValidForestParams;
 use crate::runtime::Runtime;
-use crate::tree::predict::{check_features, divide};
+use crate::tree::descent::blocks::check_features;
+use crate::tree::predict::divide;
 
 /// A forest that is not grown: the arguments that [`grow_forest`](super::grow_forest) would get.
 #[derive(Debug, Clone)]

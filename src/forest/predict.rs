@@ -9,8 +9,10 @@ use crate::error::{Error, Result};
 use crate::memory;
 use crate::runtime::Runtime;
 use crate::tree::Walk;
+use crate::tree::descent::blocks::RowBlocks;
+use crate::tree::descent::visit_leaves;
 use crate::tree::packed::PackedTree;
-use crate::tree::predict::{RowBlocks, apply, classes, decision_path, divide, means, visit_leaves};
+use crate::tree::predict::{apply, classes, decision_path, divide, means};
 
 /// The mean over the trees that have not seen a row.
 #[derive(Debug, Clone, PartialEq)]

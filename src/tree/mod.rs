@@ -10,42 +10,30 @@
 //! without categorical features holds no sets.
 
 pub(crate) mod builder;
-mod category_bits;
-mod cluster_tests;
-mod clustering;
-mod clusters;
+pub(crate) mod descent;
 mod flagged;
-mod flat;
-mod group_descent;
 mod importance;
 mod leaves;
 mod made;
 pub mod packed;
-mod pages;
-mod partition;
-mod position;
 pub(crate) mod predict;
 mod prune;
 pub(crate) mod records;
-mod row_bits;
 pub mod sets;
-mod side_by_side;
-mod singles;
-mod walk;
-mod ways;
 
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::num::{exponent, scale_by_power_of_two};
-use clusters::Clusters;
+use descent::clusters::Clusters;
+use descent::zero_ways::Ways;
 use made::Made;
-pub use position::AT_LEAF;
 use sets::{CategorySets, SetView};
-pub(crate) use walk::SplitView;
-pub use walk::Walk;
-use ways::Ways;
+
+pub use descent::split_view::AT_LEAF;
+pub(crate) use descent::split_view::SplitView;
+pub use descent::walk::Walk;
 
 /// The name of the memory for values of nodes, in errors.
 const VALUES: &str = "the values of a tree";

@@ -23,15 +23,15 @@ use numbers::Numbers;
 pub use parts::{Entry, Fault, Parts, Shape};
 use shares::Shares;
 
-use super::clusters::Clusters;
-use super::flat::{FlatTree, Node};
+use super::descent::clusters::Clusters;
+use super::descent::flat::{FlatTree, Node};
+use super::descent::split_view::{AT_LEAF as LEAF, SplitView};
+use super::descent::walk::Walk;
+use super::descent::zero_ways::Ways;
 use super::leaves::MadeLeafShares;
 use super::made::Made;
-use super::position::AT_LEAF as LEAF;
 use super::records::{Record, Records};
 use super::sets::CategorySets;
-use super::walk::{SplitView, Walk};
-use super::ways::Ways;
 use super::{Tree, n_values};
 use crate::error::Result;
 
@@ -341,7 +341,10 @@ impl Walk for PackedTree {
     }
 
     fn ways(&self, n_rows: usize) -> Option<&Ways> {
-        self.ways.for_batch(self.splits.len(), n_rows, || Some(Ways::new(self, self.n_features)))
+        self.ways.for_batch(self.splits.len(), n_rows, || {
+            let shape = (self.root(), self.splits.len() + 1, self.n_features);
+            Some(Ways::new(shape, |at| self.split(at), |at| self.step(at, |_| 0.0)))
+        })
     }
 
     #[inline]

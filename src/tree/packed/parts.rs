@@ -17,8 +17,8 @@ use super::numbers::{Form, Numbers, Weights};
 use super::set_bytes::{StoredSets, write_set};
 use super::shares::{Formula, Shares};
 use super::{LEAF, MISSING_LEFT, Made, MadeLeafShares, NodeStatistics, PackedSplit, PackedTree, set_word};
+use crate::tree::descent::walk::Walk;
 use crate::tree::sets::CategorySets;
-use crate::tree::walk::Walk;
 use crate::tree::{MAX_NODES, n_values};
 
 /// What all trees of a forest have in common.

@@ -10,7 +10,7 @@
 use crate::tuning::tuned;
 
 /// The most tests of a cluster. A split on a number is one test, a split on categories can be several.
-pub(super) const TESTS: usize = 15;
+pub const TESTS: usize = 15;
 
 tuned! {
     /// The cost of a cluster beside the leaves below it, in units of the cost of one leaf (bench `sweep`).
@@ -22,7 +22,7 @@ tuned! {
 type Costs = [f32; TESTS + 1];
 
 /// The best clusters of a tree.
-pub(super) struct Clustering<F, N> {
+pub struct Clustering<F, N> {
     /// The children of a split; none of a leaf.
     children: F,
     /// The number of tests of a split, 0 if the split is a cluster of its own.
@@ -42,7 +42,7 @@ struct Below {
 /// The splits of a cluster, and its exits from left to right: splits or leaves, each with the tests
 /// of the splits of the cluster whose left side it lies on. The tests have the order of their splits.
 #[derive(Default)]
-pub(super) struct Chosen {
+pub struct Chosen {
     pub splits: Vec<u32>,
     pub exits: Vec<(u32, u16)>,
     n_tests: usize,
@@ -126,7 +126,7 @@ mod tests {
 
     use super::*;
     use crate::rng::NodeKey;
-    use crate::tree::position::AT_LEAF;
+    use crate::tree::descent::split_view::AT_LEAF;
 
     fn n_leaves(children: &[[u32; 2]], at: u32) -> u32 {
         if at & AT_LEAF != 0 { 1 } else { children[at as usize].map(|child| n_leaves(children, child)).iter().sum() }

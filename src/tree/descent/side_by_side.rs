@@ -6,17 +6,17 @@
 //! reads of different descents overlap, and no branch depends on a value. A descent that has reached its leaf
 //! leaves the list of descents that go on.
 
-use super::position::AT_LEAF;
+use super::split_view::AT_LEAF;
 use super::walk::Walk;
 
 /// The most descents side by side.
-pub(super) const MOST: usize = 256;
+pub const MOST: usize = 256;
 
 /// Ends descents, at most [`MOST`], at leaves, whose positions are written to `at`. Descent number
 /// `i` goes through `tree(i)`, with the values `value(i, feature)`. If there are [bits](super::row_bits) of
 /// categories, they are `bit(i, feature)`.
 #[inline]
-pub(super) fn descend<'t, W: Walk + 't>(
+pub fn descend<'t, W: Walk + 't>(
     at: &mut [u32],
     tree: impl Fn(usize) -> &'t W,
     value: impl Fn(usize, u32) -> f64,

@@ -1,8 +1,8 @@
 //! A tree as clusters of up to fifteen splits that are decided at once.
 //!
-//! A cluster is a split and some of the splits below it (`clustering`). All of them compare their
+//! A cluster is a split and some of the splits below it (`knapsack`). All of them compare their
 //! cuts with the values of a row in one step, whether or not the row passes them. Each of these tests
-//! (`cluster_tests`) makes a bit: 1 where the row would go right. Which exit of the cluster the row takes
+//! (`comparisons`) makes a bit: 1 where the row would go right. Which exit of the cluster the row takes
 //! follows from these bits. In each exit's mask are the tests of the splits whose left side it lies on, and
 //! the first exit from the left none of whose tests sends the row right is the one. In trees of forests, a
 //! row passes three or four clusters where it passes seventeen splits.
@@ -12,19 +12,30 @@
 //! single precision this decides as the threshold does, unless the value is equal to the cut. Then it is
 //! compared how far value and threshold are below, in places of double precision.
 
-use super::category_bits::{Alone, Codings, MAX_CELLS};
-use super::cluster_tests::{ALONE, Test, Tests};
-use super::clustering::{Chosen, Clustering, TESTS};
-use super::flagged::{Flagged, narrow};
-use super::position::AT_LEAF;
-use super::walk::SplitView;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod codings;
+mod comparisons;
+mod knapsack;
+mod lists;
+mod pages;
+
+use super::split_view::{AT_LEAF, SplitView};
+use crate::tree::flagged::{Flagged, narrow};
+use codings::{Alone, MAX_CELLS};
+use comparisons::{ALONE, Test, Tests};
+use knapsack::{Chosen, Clustering, TESTS};
+
+pub(super) use codings::Codings;
+pub(super) use lists::{MAX_ROWS, RowDescent, is_possible};
+pub(super) use pages::Pages;
 
 /// The most exits of a cluster, and the numbers that are read for each.
-pub(super) const LANES: usize = TESTS + 1;
+pub const LANES: usize = TESTS + 1;
 /// The most features of a tree that is clustered.
-pub(super) const MAX_FEATURES: usize = 128;
+pub const MAX_FEATURES: usize = 128;
 /// In the mask of an exit, which has a bit for each test: the test of the same place is one of a set.
-pub(super) const SET: u16 = 1 << TESTS;
+pub const SET: u16 = 1 << TESTS;
 
 /// A tree as clusters.
 ///
@@ -57,14 +68,14 @@ struct TestArrays {
 
 /// For each exit, the cluster that follows, or a leaf with the flag.
 #[derive(Debug)]
-pub(super) enum Exits {
+pub enum Exits {
     U16(Box<[u16]>),
     U32(Box<[u32]>),
 }
 
 /// A cluster: the items that are read from its first place on. Only the first of them are its own.
 #[derive(Clone, Copy)]
-pub(super) struct Cluster<'a, E> {
+pub struct Cluster<'a, E> {
     pub cuts: &'a [f32; LANES],
     pub lows: &'a [u32; LANES],
     pub cells: &'a [u8; LANES],
@@ -167,7 +178,7 @@ impl Clusters {
         self.has_categories
     }
 
-    /// Whether the cells of a row hold [entries](super::category_bits).
+    /// Whether the cells of a row hold [entries](codings).
     pub(super) fn has_entries(&self) -> bool {
         self.has_entries
     }

@@ -1,7 +1,7 @@
-//! The categories of rows as bits, for splits that hold their [small sets](super::sets) themselves: a split
+//! The categories of rows as bits, for splits that hold their [small sets](crate::tree::sets) themselves: a split
 //! then tests a category without a branch, and rows have their categories converted once for all trees.
 
-use super::sets::SmallSet;
+use crate::tree::sets::SmallSet;
 use crate::tuning::tuned;
 
 tuned! {
@@ -14,7 +14,7 @@ const MOST_BITS: usize = 1 << 20;
 
 /// For some rows the bit of the category of each feature, 0 of numeric features.
 #[derive(Debug)]
-pub(super) struct RowBits {
+pub struct RowBits {
     n_features: usize,
     categorical: Vec<u32>,
     bits: Vec<u64>,

@@ -3,7 +3,7 @@
 use crate::data::rows::CellRows;
 
 /// Some rows in single precision.
-pub(super) enum Singles<'a> {
+pub enum Singles<'a> {
     /// The matrix is in single precision.
     InPlace(&'a [f32]),
     /// The matrix is in double precision, and single precision holds all of its values: a copy of the rows,

@@ -1,8 +1,8 @@
 //! What the splits of a tree test in clusters: a threshold is one test, a set of categories one or more.
 
-use super::category_bits::{Alone, Coding, Codings, MAX_CELLS, SetSplit};
+use super::codings::{Alone, Coding, Codings, MAX_CELLS, SetSplit};
 use super::pages::places_below;
-use super::walk::SplitView;
+use crate::tree::descent::split_view::SplitView;
 
 /// In the cell of a test of a number: missing values go right.
 const MISSING_RIGHT: u8 = 1 << 7;
@@ -10,11 +10,11 @@ const MISSING_RIGHT: u8 = 1 << 7;
 /// both have is enough.
 const COMPARED: u8 = MISSING_RIGHT;
 /// The cell of a test that is no comparison: its cut is the number of a set among those that are looked up.
-pub(super) const ALONE: u8 = COMPARED | MAX_CELLS as u8;
+pub const ALONE: u8 = COMPARED | MAX_CELLS as u8;
 
 /// A comparison of the cell of a row with a cut. The row goes right at a split if any of its tests says so.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Test {
+pub struct Test {
     /// With flags.
     pub cell: u8,
     /// NaN where no value goes right. If `is_set`, an integer.
@@ -41,7 +41,7 @@ impl Test {
 
 /// The tests of all splits of a tree.
 #[derive(Debug)]
-pub(super) struct Tests {
+pub struct Tests {
     all: Vec<Test>,
     /// By the number of the split.
     splits: Vec<SplitTests>,

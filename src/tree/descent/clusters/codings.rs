@@ -10,8 +10,8 @@
 //! categories to one side compares that number with each. Any other split on such a feature is a cluster of
 //! its own, whose set is looked up.
 
-use super::sets::{CategorySets, SetView};
-use super::walk::SplitView;
+use crate::tree::descent::split_view::SplitView;
+use crate::tree::sets::{CategorySets, SetView};
 use crate::tuning::tuned;
 
 tuned! {
@@ -22,11 +22,11 @@ tuned! {
 }
 
 /// The most cells of a row if features are categorical: the next number says that a set is looked up.
-pub(super) const MAX_CELLS: usize = 127;
+pub const MAX_CELLS: usize = 127;
 
 /// How the values of a feature are in the cells of a row.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Coding {
+pub enum Coding {
     /// The feature is numeric: its cell has the value.
     Value,
     /// It has a bit for each entry, the first 32 in its cell, the others in `n_more` cells from `more` on.
@@ -38,7 +38,7 @@ pub(super) enum Coding {
 
 /// The coding of each feature.
 #[derive(Debug)]
-pub(super) struct Codings {
+pub struct Codings {
     of: Vec<Coding>,
     n_cells: usize,
 }
@@ -122,7 +122,7 @@ impl<'a> SetSplit<'a> {
 
 /// The sets of splits that are clusters of their own.
 #[derive(Debug, Default)]
-pub(super) struct Alone {
+pub struct Alone {
     splits: Vec<AloneSplit>,
     sets: CategorySets,
 }

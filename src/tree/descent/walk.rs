@@ -2,22 +2,9 @@
 
 use super::clusters::Clusters;
 use super::flat::FlatTree;
-use super::sets::SetView;
-use super::ways::Ways;
+use super::split_view::SplitView;
+use super::zero_ways::Ways;
 use crate::data::rows::{Row, for_each_row};
-
-/// A split, as the forms of a tree that serve batches need it.
-#[derive(Debug, Clone, Copy)]
-pub struct SplitView<'a> {
-    pub feature: u32,
-    /// Means nothing if there is a `set`.
-    pub threshold: f64,
-    pub missing_go_left: bool,
-    /// The rule of a split on a categorical feature.
-    pub set: Option<SetView<'a>>,
-    /// The positions of the left and the right child.
-    pub children: [u32; 2],
-}
 
 /// A tree that rows can be sent through.
 pub trait Walk: Sync {
@@ -41,7 +28,7 @@ pub trait Walk: Sync {
     fn step_by_bits(&self, at: u32, value: impl Fn(u32) -> f64, _bit: impl Fn(u32) -> u64) -> u32 {
         self.step(at, value)
     }
-    /// Adds the values of leaves, positions without [`AT_LEAF`](super::AT_LEAF), to `sums`, one
+    /// Adds the values of leaves, positions without [`AT_LEAF`](super::split_view::AT_LEAF), to `sums`, one
     /// after the other: class shares, padded to the output that has most, or means.
     fn add_values(&self, leaves: &[u32], sums: &mut [f64]);
     /// The id of the leaf that a row reaches whose value of a feature is `value(feature)`; `pass`

@@ -1,23 +1,23 @@
 //! Rows in single precision, each on cache lines of its own.
 
-use super::category_bits::{Coding, Codings};
-use super::sets::entry;
+use super::codings::{Coding, Codings};
 use crate::data::rows::CellRows;
 use crate::error::Result;
 use crate::memory;
 use crate::simd::{Level, vectorized};
+use crate::tree::sets::entry;
 
 /// Values of a cache line.
-pub(super) const PAGE: usize = 16;
+pub const PAGE: usize = 16;
 
 /// A cache line of the values of a row.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(64))]
-pub(super) struct Page([f32; PAGE]);
+pub struct Page([f32; PAGE]);
 
 /// Some rows. All have equally many pages, which begin with the values of the row.
 #[derive(Debug, Default)]
-pub(super) struct Pages {
+pub struct Pages {
     /// The pages of all rows, and maybe more.
     cells: Vec<Page>,
     per_row: usize,
@@ -200,7 +200,7 @@ const PLACES: u32 = 1 << 29;
 /// How far `number` is below `upper`, the least number of single precision that is not below it: in places of
 /// double precision. [`PLACES`] of them lie between `upper` and the next lower number of single precision.
 /// `None` where these two are no normal numbers.
-pub(super) fn places_below(number: f64, upper: f32) -> Option<u32> {
+pub fn places_below(number: f64, upper: f32) -> Option<u32> {
     let lower = upper.next_down();
     if !(upper.is_normal() && lower.is_normal()) {
         return None;
