@@ -66,10 +66,10 @@ splitter
 categorical_features
     Which features are categorical. None: no feature. "from_dtype": the columns of a data
     frame that have a categorical dtype. Otherwise a boolean mask, or the indices or names
-    of the categorical features; a list may have "from_dtype" among them. A categorical column may have any number of distinct
-    values, of any type that can be sorted, such as strings. A split sends a set of
-    categories to one child. Categories that do not occur in the node, or did not occur in
-    `fit`, go to the child with the larger weight.
+    of the categorical features; a list may have "from_dtype" among them. A categorical column
+    may have any number of distinct values, of any type that can be sorted, such as strings. A
+    split sends a set of categories to one child. Categories that do not occur in the node, or
+    did not occur in `fit`, go to the child with the larger weight.
 min_samples_category
     In each node, all categories of a feature that have fewer samples than this are treated
     as one category. Missing values are a category here: if they are fewer, they go where the
@@ -221,8 +221,8 @@ oob_score
     of scikit-learn, such as "roc_auc", or a scorer that `make_scorer` returns, scores the
     out-of-bag probabilities or classes, whichever it asks for. Any other callable is called with
     the true classes and the predicted ones, both as indices into `classes_`, never with
-    probabilities, and returns the score. Samples that every tree was grown on are left out, with a warning. Needs a
-    `bootstrap` other than False.
+    probabilities, and returns the score. Samples that every tree was grown on are left out,
+    with a warning. Needs a `bootstrap` other than False.
 """
 
 _CLASS_SAMPLING = """
@@ -241,8 +241,8 @@ oob_score
     Whether to predict each training sample by the trees that were not grown on it, and to
     score these out-of-bag predictions. True: by R2. The name of a scorer of
     scikit-learn, or a scorer that `make_scorer` returns, scores by it. Any other callable is called
-    with the true targets and the predicted ones, and returns the score. Samples that every tree was grown
-    on are left out, with a warning. Needs a `bootstrap` other than False.
+    with the true targets and the predicted ones, and returns the score. Samples that every tree
+    was grown on are left out, with a warning. Needs a `bootstrap` other than False.
 """
 
 # Of a forest whose samples are drawn by class.
@@ -278,8 +278,9 @@ random_state
 categorical_features
     Which features are categorical. None: no feature. "from_dtype": the columns of a data frame
     that have a categorical dtype. Otherwise a boolean mask, or the indices or names of the
-    categorical features; a list may have "from_dtype" among them. A node sends a random subset of the categories to one child. Categories
-    that did not occur in it go to the child with more samples.
+    categorical features; a list may have "from_dtype" among them. A node sends a random subset
+    of the categories to one child. Categories that did not occur in it go to the child with
+    more samples.
 """
 
 _EMBEDDING = """
@@ -328,8 +329,8 @@ oob_score
     Whether to predict the mean of each training sample by the trees that were not grown on it, and
     to score these out-of-bag predictions. True: by R2. The name of a scorer of
     scikit-learn, or a scorer that `make_scorer` returns, scores by it. Any other callable is called
-    with the true targets and the predicted ones, and returns the score. Samples that every tree was grown on are left
-    out, with a warning. Needs a `bootstrap` other than False.
+    with the true targets and the predicted ones, and returns the score. Samples that every tree
+    was grown on are left out, with a warning. Needs a `bootstrap` other than False.
 """
 
 _SURVIVAL = """
