@@ -39,13 +39,16 @@ pub struct Lookout<'a> {
     /// Checks between two readings of the clock, and until the next one.
     stride: AtomicU32,
     rest: AtomicU32,
+    /// Whether the threads of a pool work, and the calling thread looks between two waits.
+    is_spread: AtomicBool,
 }
 
 impl<'a> Lookout<'a> {
     /// The first look is 50 ms from now.
     pub fn new(look: &'a (dyn Fn() + Sync)) -> Self {
         let (started, looked, read) = (Instant::now(), AtomicU64::new(0), AtomicU64::new(0));
-        Self { look, started, looked, read, stride: AtomicU32::new(1), rest: AtomicU32::new(0) }
+        let (stride, rest, is_spread) = (AtomicU32::new(1), AtomicU32::new(0), AtomicBool::new(false));
+        Self { look, started, looked, read, stride, rest, is_spread }
     }
 
     /// Looks if it is time. Only the calling thread does.
@@ -78,8 +81,6 @@ pub struct Runtime<'a> {
     stop: &'a AtomicBool,
     done: Option<&'a AtomicUsize>,
     lookout: Option<&'a Lookout<'a>>,
-    /// Whether the threads of the pool work, and the calling thread keeps the lookout meanwhile.
-    is_spread: AtomicBool,
 }
 
 impl Runtime<'static> {
@@ -94,8 +95,7 @@ impl<'a> Runtime<'a> {
     /// A runtime of `n_threads` threads. Calls on it end with [`Error::Interrupted`] soon after
     /// `stop` becomes true.
     pub fn new(n_threads: usize, stop: &'a AtomicBool) -> Self {
-        let (pool, is_spread) = (OnceLock::new(), AtomicBool::new(false));
-        Self { n_threads: n_threads.max(1), pool, stop, done: None, lookout: None, is_spread }
+        Self { n_threads: n_threads.max(1), pool: OnceLock::new(), stop, done: None, lookout: None }
     }
 
     /// Makes the thread that calls this keep a lookout while it works or waits. The runtime must be used by
@@ -125,13 +125,13 @@ impl<'a> Runtime<'a> {
     /// A runtime of one thread with the stop flag of this one, for work inside an item of
     /// [`map`](Self::map). It counts no items.
     pub fn serial(&self) -> Self {
-        Self { lookout: self.own_lookout(), ..Self::new(1, self.stop) }
+        Self { lookout: self.lookout, ..Self::new(1, self.stop) }
     }
 
-    /// The lookout, if the thread that works is the one that keeps it.
+    /// The lookout, if the thread that works is the one that keeps it: no pool works.
     #[inline]
     fn own_lookout(&self) -> Option<&'a Lookout<'a>> {
-        self.lookout.filter(|_| !self.is_spread.load(Ordering::Relaxed))
+        self.lookout.filter(|lookout| !lookout.is_spread.load(Ordering::Relaxed))
     }
 
     /// Fails if the stop flag is raised. Cheap: some relaxed loads. Loops must call it at least every
@@ -176,7 +176,7 @@ impl<'a> Runtime<'a> {
         let pool = self.pool()?;
         let Some(lookout) = self.own_lookout() else { return pool.install(work) };
         let mut result = Ok(());
-        self.is_spread.store(true, Ordering::Relaxed);
+        lookout.is_spread.store(true, Ordering::Relaxed);
         pool.in_place_scope(|scope| {
             let (hang_up, finished) = channel::<()>();
             let result = &mut result;
@@ -189,7 +189,7 @@ impl<'a> Runtime<'a> {
                 (lookout.look)();
             }
         });
-        self.is_spread.store(false, Ordering::Relaxed);
+        lookout.is_spread.store(false, Ordering::Relaxed);
         result
     }
 
@@ -283,8 +283,9 @@ mod tests {
             };
             let lookout = Lookout::new(&look);
             let runtime = Runtime::new(n_threads, &stop).watched(&lookout);
+            // Made by the calling thread, and used by those of the pool.
+            let serial = runtime.serial();
             let endless = |_| -> Result<()> {
-                let serial = runtime.serial();
                 loop {
                     serial.check_interrupt()?;
                     std::thread::sleep(turn);

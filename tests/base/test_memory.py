@@ -110,7 +110,10 @@ WORK = {
         "spinney.LazyForestRegressor(2).fit(of_rows[:10], y).forest_.explore(some, 'eager')",
         RESULT,
     ),
-    "isolation": ("spinney.IsolationForest(n_estimators=2).fit(rows)", "for the entries of a bag."),
+    "isolation": (
+        "spinney.IsolationForest(n_estimators=2).fit(rows)",
+        "for the entries of the samples of a tree.",
+    ),
     "anomalies": (
         "spinney.IsolationForest(n_estimators=2).fit(of_rows).score_samples(lots)",
         RESULT,

@@ -372,7 +372,6 @@ def test_plain_floats_skip_the_checks_of_scikit_learn(forest_class, iris, monkey
         X.tolist(),
         X[:0],
         X[:, 1:],
-        X[0],
         X.astype(int),
         X.astype(np.float16),
         X.astype(">f8"),
@@ -380,6 +379,8 @@ def test_plain_floats_skip_the_checks_of_scikit_learn(forest_class, iris, monkey
     for other in (*others, np.ma.array(X), sp.csr_matrix(X)):
         with pytest.raises(AssertionError, match="checked"):
             forest.predict(other)
+    with pytest.raises(ValueError, match="Expected 2D array"):
+        forest.predict(X[0])
 
 
 def test_names_are_missed(iris):

@@ -452,7 +452,7 @@ def test_illegal_arguments():
     with pytest.raises(ValueError, match="trees have seen all samples"):
         whole.permutation_importance_oob(X, y)
     converted = spinney.from_sklearn(forest.to_sklearn())
-    with pytest.raises(ValueError, match="does not know the samples of its trees"):
+    with pytest.raises(ValueError, match="does not know the samples of all its trees"):
         converted.permutation_importance_oob(X, y)
 
 

@@ -15,7 +15,6 @@ from spinney import (
     Dataset,
     ExtraTreesRegressor,
     RandomForestClassifier,
-    RandomForestQuantileRegressor,
     RandomForestRegressor,
 )
 from spinney._common import blocks
@@ -267,9 +266,6 @@ def test_what_has_no_spread_is_told():
         several.predict(X, return_std=True)
     with pytest.raises(TypeError, match="return_std must be a bool"):
         several.predict(X, return_std="yes")
-    quantiles = RandomForestQuantileRegressor(3, random_state=0).fit(X, Y)
-    with pytest.raises(TypeError, match="return_std"):
-        quantiles.predict(X, return_std=True)
 
 
 @pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")

@@ -101,6 +101,7 @@ def test_curves_of_searches():
     assert list(found) == list(expected)
 
 
+@pytest.mark.filterwarnings("ignore:.* standard errors are NaN")
 def test_other_methods_of_other_forests():
     forest = RandomForestQuantileRegressor(4, default_quantiles=[0.1, 0.9], random_state=0)
     errors = cross_val_predict(forest, X, TIMES, cv=CV, method="predict_standard_error")

@@ -132,7 +132,7 @@ class FeatureReader(DocumentedEstimator, ABC):
         """Return X with codes for categories, which are remembered; frames become matrices."""
         wanted = self._choose_categorical_features()
         if isinstance(X, Dataset):
-            coded = X._read_columns(wanted)
+            coded = X._read_columns(wanted, expects_types=self._expects_types)
         else:
             coded = read_matrix(X, wanted, self._count_threads(), expects_types=self._expects_types)
         X, self.is_categorical_, self.categories_ = coded

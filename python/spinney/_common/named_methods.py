@@ -18,7 +18,7 @@ def name_methods(cls: type) -> None:
     Python writes the name of the class that defines a method, which users do not know:
     "BaseBaggedTrees.fit() missing 1 required positional argument: 'y'". So the class gets a copy
     of the method with its own name. Copies of its bases do not count: the methods are the ones that
-    the class would inherit without any copy.
+    the class would inherit without any copy. A class of users gets one only where that takes one.
     """
     names = {name for base in cls.__mro__ if is_ours(base.__module__) for name in vars(base)}
     for name in sorted(name for name in names if not name.startswith("_")):
@@ -26,7 +26,8 @@ def name_methods(cls: type) -> None:
         if owner is cls or not isinstance(method, FunctionType):
             continue
         # A copy in a base would hide a method of users that comes later.
-        if is_ours(method.__module__) or hasattr(getattr(cls, name), _MARK):
+        is_hidden = getattr(getattr(cls, name), "__code__", None) is not method.__code__
+        if is_hidden or (is_ours(cls.__module__) and is_ours(method.__module__)):
             setattr(cls, name, _copy(method, f"{cls.__qualname__}.{name}"))
 
 

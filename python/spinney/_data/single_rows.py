@@ -40,7 +40,7 @@ def refuse_rows(X: Any) -> None:
         or (hasattr(X, "to_pylist") and not hasattr(X, "schema"))
     ):
         n_values = shape[0] if shape else len(X)
-        got = f"1D array instead: {got} of {n_values} values"
+        got = f"1D array instead:\n{got} of {n_values} values"
         cure = (
             "One row is a matrix of one row. Reshape your data by array.reshape(1, -1), or by "
             "array.reshape(-1, 1) if they are the values of one feature; or pass a frame of one "

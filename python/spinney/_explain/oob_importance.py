@@ -25,7 +25,7 @@ from spinney._common.types import (
 from spinney._data.arrays import CompressedMatrix
 from spinney._explain.oob_scores import score_permutations
 from spinney._explain.out_of_bag import OutOfBag
-from spinney._fit.draws import Draws
+from spinney._fit.draws import Draws, mend_rounding
 from spinney._spinney import forest_oob_importances
 
 _NAME = "permutation_importance_oob"
@@ -373,12 +373,12 @@ class OobImportance(OutOfBag, ABC):
 
 def _choose_rows(n_samples: int, max_samples: Any, seed: int) -> NDArray[np.bool_] | None:
     """Return which samples count; None if all do."""
-    n = _ENOUGH_SAMPLES if max_samples is None else max_samples
+    n: Any = _ENOUGH_SAMPLES if max_samples is None else max_samples
     is_share = isinstance(n, Real) and not isinstance(n, Integral)
     if is_bool(n) or not isinstance(n, Real) or not (0 < n <= 1 if is_share else n >= 1):
         expected = "an int of at least 1, a float in the range (0, 1] or None"
         reject_parameter(_NAME, "max_samples", max_samples, expected)
-    n_chosen = max(1, int(n * n_samples)) if is_share else int(n)
+    n_chosen = max(1, int(mend_rounding(n * n_samples))) if is_share else int(n)
     if n_chosen >= n_samples:
         return None
     asked = np.zeros(n_samples, dtype=np.bool_)

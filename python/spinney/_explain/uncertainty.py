@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from spinney._common.blocks import divide_rows
+from spinney._common.blocks import divide_rows, join_blocks
 from spinney._common.messages import warn_caller
 from spinney._explain.draw_products import DrawProducts, multiply_draws
 from spinney._explain.out_of_bag import OutOfBag, check_oob_score
@@ -81,15 +81,14 @@ class StandardErrors(OutOfBag, ABC):
         draws = self._know_draws("predict_standard_error")
         products = multiply_draws(draws, self.forest_.seeds, n_threads)
         found = _Variances(products, draws.n_samples)
-        errors = np.concatenate(
-            [
-                found.find_errors(
-                    self.forest_.predict_trees(matrix, n_threads, rows),
-                    None if unseen is None else unseen.of_rows(rows),
-                )
-                for rows in divide_rows(matrix.shape[0], products.gram.shape[0])
-            ]
+        blocks = (
+            found.find_errors(
+                self.forest_.predict_trees(matrix, n_threads, rows),
+                None if unseen is None else unseen.of_rows(rows),
+            )
+            for rows in divide_rows(matrix.shape[0], products.gram.shape[0])
         )
+        errors = join_blocks(matrix.shape[0], blocks)
         self._warn_of_seen(found.n_seen)
         found.warn_of_few_trees()
         split: NDArray[np.float64] = self._split_outputs(errors)  # type: ignore[attr-defined]

@@ -263,7 +263,7 @@ class CrossConformalClassifier(FoldConformal, ConformalClassifier):
             clone(forest), training.X, training.y, sample_weight=training.sample_weight
         )
         self._check_one_output(get_forest(whole))
-        labels = np.ravel(read_labels(training.y))
+        labels = np.ravel(np.asarray(read_labels(training.y)))
         folds = Folds(forest, self.cv, training, labels, groups)
         classes = get_forest(whole).classes_
         probabilities = folds.predict_left_out(

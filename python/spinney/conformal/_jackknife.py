@@ -327,7 +327,7 @@ class JackknifeAfterBootstrapClassifier(JackknifeModel, ConformalClassifier):
                 "CrossConformalClassifier."
             )
         bags = self._fit_bags(model, X, y, sample_weight, samples)
-        labels = np.ravel(read_labels(bags.training.y))[bags.is_known]
+        labels = np.ravel(np.asarray(read_labels(bags.training.y)))[bags.is_known]
         codes = np.searchsorted(get_forest(model).classes_, labels)
         self._adopt(bags)
         self.conformity_scores_ = self._score_known(bags.means, codes)

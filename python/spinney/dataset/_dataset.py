@@ -268,13 +268,17 @@ class Dataset(EncodedColumns):
 
     # --- For estimators -------------------------------------------------------------------------
 
-    def _read_columns(self, categorical_features: Any) -> CodedMatrix:
+    def _read_columns(
+        self, categorical_features: Any, *, expects_types: bool = True
+    ) -> CodedMatrix:
         """Return the columns for `fit`, and the categories that occur in these rows.
 
         Parameters
         ----------
         categorical_features : None, "from_dtype" or array-like of bool, int or str
             The parameter of the estimator.
+        expects_types : bool, default=True
+            Whether to warn if "from_dtype" finds no categorical feature.
 
         Raises
         ------
@@ -287,7 +291,7 @@ class Dataset(EncodedColumns):
                 mark_categorical(named, self.shape, self.feature_names),
                 self._is_categorical,
             )
-            if by_type and ours is None:
+            if by_type and ours is None and expects_types:
                 warn_caller(
                     'categorical_features="from_dtype" finds no categorical feature in the '
                     "Dataset. Its own categorical_features, where it is made, says which there are."

@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import type_of_target
 
 from spinney._cluster.growth import get_workers, grow
 from spinney._cluster.job import Job
-from spinney._common.blocks import divide_rows
+from spinney._common.blocks import divide_rows, join_blocks
 from spinney._common.checks import is_bool
 from spinney._common.messages import warn_caller
 from spinney._data.arrays import to_rows
@@ -334,14 +334,13 @@ class ForestRegressor(BaggedRegressor, BaseForest):
             )
         if "_variances" not in vars(self):
             self._variances = [self.forest_.tree(t).impurity for t in range(len(self.forest_))]
-        return np.concatenate(
-            [
-                self._predict_std_of(
-                    X, rows, None if unseen is None else unseen.of_rows(rows).astype(bool)
-                )
-                for rows in divide_rows(X.shape[0], len(self.forest_))
-            ]
+        blocks = (
+            self._predict_std_of(
+                X, rows, None if unseen is None else unseen.of_rows(rows).astype(bool)
+            )
+            for rows in divide_rows(X.shape[0], len(self.forest_))
         )
+        return join_blocks(X.shape[0], blocks)
 
     def _predict_std_of(
         self, X: Any, rows: tuple[int, int], counted: NDArray[np.bool_] | None

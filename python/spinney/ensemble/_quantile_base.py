@@ -14,7 +14,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
-from spinney._common.blocks import divide_rows
+from spinney._common.blocks import divide_rows, join_blocks
 from spinney._common.checks import check_int, is_bool
 from spinney._common.types import Interpolation, RankKind
 from spinney._data.arrays import to_rows
@@ -230,13 +230,13 @@ class QuantileForestRegressor(ForestRegressor):
             values = self._average(rows, n_threads, of_bag)
             prediction = self._split_outputs(values)[..., 0]
         else:
-            found = [
+            found = (
                 predict_leaf_quantiles(
                     self._leaf_rows, leaves, counts, wanted, (interpolation, *how), n_threads
                 )
                 for _, leaves, counts in self._iter_leaves(rows, n_threads, of_bag)
-            ]
-            prediction = shape_quantiles(np.concatenate(found), self.n_outputs_)
+            )
+            prediction = shape_quantiles(join_blocks(rows.shape[0], found), self.n_outputs_)
         if not return_std:
             return prediction
         return prediction, self._predict_std(rows, of_bag)
@@ -328,11 +328,11 @@ class QuantileForestRegressor(ForestRegressor):
             )
         how = self._read_pooling(True, False, aggregate_leaves_first)
         of_bag = self._find_unseen(rows.shape[0], n_threads, oob_score, indices, duplicates)
-        found = [
+        found = (
             rank_in_leaves(self._leaf_rows, leaves, counts, targets[block], (kind, *how), n_threads)
             for block, leaves, counts in self._iter_leaves(rows, n_threads, of_bag)
-        ]
-        ranks = np.concatenate(found)
+        )
+        ranks = join_blocks(rows.shape[0], found)
         return ranks[:, 0] if self.n_outputs_ == 1 else ranks
 
     def proximity_counts(

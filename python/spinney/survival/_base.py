@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from spinney._common.blocks import divide_rows
+from spinney._common.blocks import divide_rows, join_blocks
 from spinney._common.checks import check_int, is_bool
 from spinney._data.arrays import to_rows
 from spinney._fit.draws import Draws, UnseenTrees
@@ -162,7 +162,7 @@ class StoredSurvivalModel(ExplainedCurves, SurvivalModel):
         n_threads = self._count_threads()  # type: ignore[attr-defined]
         forest: Forest = self._get_forest()  # type: ignore[attr-defined]
         unseen = self._find_unseen(rows.shape[0], n_threads) if oob_score else None
-        curves = [
+        curves = (
             self._find_curves(
                 self._leaf_rows,
                 forest.apply(rows, n_threads, block),
@@ -171,8 +171,8 @@ class StoredSurvivalModel(ExplainedCurves, SurvivalModel):
                 None if unseen is None else unseen.of_rows(block),
             )
             for block in divide_rows(rows.shape[0], len(forest))
-        ]
-        return np.concatenate(curves)
+        )
+        return join_blocks(rows.shape[0], curves)
 
     def _find_unseen(self, n_rows: int, n_threads: int) -> UnseenTrees:  # noqa: ARG002
         """Return which trees have not seen each training sample."""
