@@ -374,8 +374,8 @@ class OobImportance(OutOfBag, ABC):
 def _choose_rows(n_samples: int, max_samples: Any, seed: int) -> NDArray[np.bool_] | None:
     """Return which samples count; None if all do."""
     n: Any = _ENOUGH_SAMPLES if max_samples is None else max_samples
-    is_share = isinstance(n, Real) and not isinstance(n, Integral)
-    if is_bool(n) or not isinstance(n, Real) or not (0 < n <= 1 if is_share else n >= 1):
+    is_number, is_share = isinstance(n, Real) and not is_bool(n), not isinstance(n, Integral)
+    if not is_number or not (0 < n <= 1 if is_share else n >= 1):
         expected = "an int of at least 1, a float in the range (0, 1] or None"
         reject_parameter(_NAME, "max_samples", max_samples, expected)
     n_chosen = max(1, int(mend_rounding(n * n_samples))) if is_share else int(n)
