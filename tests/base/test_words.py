@@ -63,7 +63,7 @@ def test_classes_of_users_inherit_what_they_would_without_names():
     one, two, three = (kind(3, random_state=0).fit(X, y).predict(X) for kind in (Forest, Both, All))
     np.testing.assert_array_equal(two, 2 * one)
     np.testing.assert_array_equal(three, 3 * one)
-    with pytest.raises(TypeError, match=r"Both\.fit\(\) missing 1 required"):
+    with pytest.raises(TypeError, match=r"RandomForestRegressor\.fit\(\) missing 1 required"):
         Both().fit(X)
 
 

@@ -236,7 +236,9 @@ class QuantileForestRegressor(ForestRegressor):
                 )
                 for _, leaves, counts in self._iter_leaves(rows, n_threads, of_bag)
             )
-            prediction = shape_quantiles(join_blocks(rows.shape[0], found), self.n_outputs_)
+            # The outputs of a row come one after the other.
+            joined = join_blocks(rows.shape[0] * self.n_outputs_, found)
+            prediction = shape_quantiles(joined, self.n_outputs_)
         if not return_std:
             return prediction
         return prediction, self._predict_std(rows, of_bag)
