@@ -212,12 +212,11 @@ fn explain(
     let trees: Vec<&PackedTree> = forest.trees().collect();
     for (number, trees) in trees.chunks(TREES_AT_ONCE).enumerate() {
         let made;
-        let plans = match kept_plans {
-            Some(plans) => &plans.of_trees[number * TREES_AT_ONCE..],
-            None => {
-                made = runtime.map(trees.to_vec(), |tree| Prepared::new(tree, &features, runtime))?;
-                &made
-            }
+        let plans = if let Some(plans) = kept_plans {
+            &plans.of_trees[number * TREES_AT_ONCE..]
+        } else {
+            made = runtime.map(trees.to_vec(), |tree| Prepared::new(tree, &features, runtime))?;
+            &made
         };
         // Tree by tree, so that the plan of one stays in a cache while all rows are visited.
         for (plan, &tree) in plans.iter().zip(trees) {

@@ -277,7 +277,7 @@ pub fn list_steps(
         is_new = false;
         if let Some(side) = last.pending.pop() {
             let is_second = children[side as usize] == Child::Subtree(true);
-            let code = ENTER_LEFT + side | if is_second { IS_SECOND } else { 0 };
+            let code = (ENTER_LEFT + side) | if is_second { IS_SECOND } else { 0 };
             group.push(split, Code(code))?;
             place += usize::from(is_second);
             path.push(frame(sides[side as usize], is_second));
