@@ -398,7 +398,7 @@ def test_dates_as_text_that_are_named_give_a_warning():
 # --- What is no matrix --------------------------------------------------------------------------
 
 MIXED = pd.DataFrame({"c": ["x", "y", "x"], "n": [1.0, 2.0, 3.0]})
-ROW = "Expected 2D array, got 1D array instead: .* pass a frame of one row"
+ROW = r"Expected 2D array, got 1D array instead:\n.* pass a frame of one row"
 RECORD = (
     r"Expected 2D array, got a dict instead. Pass a frame of one row: pandas.DataFrame\(\[row\]"
 )
