@@ -123,6 +123,14 @@ model.fit(X, y)
 """,
         "model.explore(X[:2000], weights=True)",
     ),
+    "concordance of risks": (
+        """
+from spinney.survival import concordance_index
+events, times, risks = rng.random(2_000_000) < 0.5, *rng.random((2, 2_000_000))
+model = spinney.RandomForestRegressor()
+""",
+        "concordance_index(events, times, risks)",
+    ),
     # An interrupt is not taken for a fit that failed, which would have the score of errors.
     "cross-validation": (
         """
