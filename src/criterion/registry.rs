@@ -43,8 +43,8 @@ pub fn resolve(kind: CriterionKind, target: &Target) -> CriterionKind {
 /// The engine is compiled once for each type named here. For Gini impurity and squared error, small
 /// weights have an instance of their own, because there the weights decide how wide the statistics
 /// are and whether there are packed forms. Entropy and Poisson deviance have one instance each, which looks
-/// each weight up whatever its kind. All other criteria share one, `loaded::Loaded`. Medians and quantiles sort the targets first, which ends when the
-/// runtime is stopped.
+/// each weight up whatever its kind. All other criteria share one, `loaded::Loaded`. Medians and quantiles
+/// sort the targets first, which ends when the runtime is stopped.
 pub fn visit<V: Visitor>(kind: CriterionKind, target: &Target, visitor: V, runtime: &Runtime<'_>) -> Result<V::Output> {
     match target.values() {
         TargetValues::Classes(_) => visit_classes(kind, target, visitor),

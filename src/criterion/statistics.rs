@@ -83,9 +83,9 @@ pub trait Statistics: Sync {
     fn scan(&self) -> Self::Scan;
     /// Begins a scan of a column: no sample is pushed yet.
     fn begin(&self, node: &Self::Totals, scan: &mut Self::Scan) -> Self::Pushed;
-    /// Announces, right after [`begin`](Self::begin), which samples will be pushed and in which order: those of
-    /// `first`, and then of `rest`. A criterion whose statistics do not add up can then compute the losses of
-    /// all cuts at once.
+    /// Announces, right after [`begin`](Self::begin), which samples will be pushed and in which order: those
+    /// of `first`, and then of `rest`. A criterion whose statistics do not add up can then compute the losses
+    /// of all cuts at once.
     ///
     /// Returns an upper bound of the scores of all these cuts. If the bound is below `floor`, the
     /// cuts may not have been prepared: the caller must give the column up.

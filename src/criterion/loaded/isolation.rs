@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use super::rule::{Pass, Proof, Pushed, Rule};
 use super::sample_order::SampleOrder;
-use super::{NodeLists, SampleWeights};
+use super::{NodeLists, NodeWeights};
 use crate::num::log2::{Log2, ULP};
 
 /// Euler's constant.
@@ -79,14 +79,14 @@ impl<'a> Rule<'a> for Isolation {
         Ordering::Equal
     }
 
-    fn pass(self: Arc<Self>, weights: SampleWeights<'a>) -> Box<dyn Pass + 'a> {
+    fn pass(self: Arc<Self>, weights: NodeWeights<'a>) -> Box<dyn Pass + 'a> {
         Box::new(IsolationPass { weights })
     }
 }
 
 /// A scan of a column, of which the weight of the pushed samples is all that matters.
 struct IsolationPass<'a> {
-    weights: SampleWeights<'a>,
+    weights: NodeWeights<'a>,
 }
 
 impl Pass for IsolationPass<'_> {

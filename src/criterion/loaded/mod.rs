@@ -35,19 +35,19 @@ const CHUNK: usize = 128;
 /// A criterion whose scans load their nodes.
 pub struct Loaded<'a> {
     rule: Arc<dyn Rule<'a> + 'a>,
-    weights: SampleWeights<'a>,
+    weights: NodeWeights<'a>,
     /// The identity of the next node, see [`NodeLists`].
     id: AtomicU64,
 }
 
 /// The weights of the samples, which are often all 1.
 #[derive(Clone, Copy)]
-pub struct SampleWeights<'a> {
+pub struct NodeWeights<'a> {
     weights: &'a Weights,
     are_unit: bool,
 }
 
-impl<'a> SampleWeights<'a> {
+impl<'a> NodeWeights<'a> {
     fn new(weights: &'a Weights) -> Self {
         Self { weights, are_unit: matches!(weights, Weights::Unit) }
     }
@@ -55,6 +55,11 @@ impl<'a> SampleWeights<'a> {
     #[inline]
     fn of(self, sample: u32) -> u64 {
         if self.are_unit { 1 } else { self.weights.get(sample as usize) }
+    }
+
+    /// The weight of each rank of an order; empty if all weights are 1.
+    fn by_rank(self, order: &SampleOrder) -> Box<[u64]> {
+        if self.are_unit { Box::default() } else { order.samples().iter().map(|&sample| self.of(sample)).collect() }
     }
 }
 
@@ -91,7 +96,7 @@ pub struct ListSum {
 
 impl<'a> Loaded<'a> {
     pub(in crate::criterion) fn new(rule: impl Rule<'a> + 'a, weights: &'a Weights) -> Self {
-        Self { rule: Arc::new(rule), weights: SampleWeights::new(weights), id: AtomicU64::new(1) }
+        Self { rule: Arc::new(rule), weights: NodeWeights::new(weights), id: AtomicU64::new(1) }
     }
 
     fn node(&self, weight: u64, ranks: impl Fn(usize, &SampleOrder) -> Box<[u32]>) -> NodeLists {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::sample_order::SampleOrder;
-use super::{ListSum, NodeLists, SampleWeights};
+use super::{ListSum, NodeLists, NodeWeights};
 use crate::criterion::statistics::{advance, few_roundings};
 use crate::data::entry::samples_of;
 use crate::data::{Entry, Run};
@@ -24,10 +24,11 @@ pub struct Pushed {
 /// The integers from which [`Rule::compare`] computes the exact score of a candidate.
 pub type Proof = SmallVec<[u128; 3]>;
 
-/// A criterion whose scans load their nodes, without its [`Pass`]. [`Statistics`](crate::criterion::Statistics)
-/// says what functions of the same name return.
+/// A criterion whose scans load their nodes, without its [`Pass`].
+/// [`Statistics`](crate::criterion::Statistics) says what functions of the same name return.
 pub trait Rule<'a>: Send + Sync {
-    /// The orders of all samples, by number from 0 on; `None` after the last one. Each node has a list for each.
+    /// The orders of all samples, by number from 0 on; `None` after the last one. Each node has a list for
+    /// each.
     fn order(&self, number: usize) -> Option<&SampleOrder>;
     /// What the rule keeps of the samples of a node, given their ranks in an order and their weight.
     fn sum_up(&self, _order: usize, _ranks: &[u32], _weight: u64) -> ListSum {
@@ -60,15 +61,15 @@ pub trait Rule<'a>: Send + Sync {
     fn compare(&self, a: &Proof, b: &Proof) -> Ordering;
 
     /// Makes the buffers of a scan.
-    fn pass(self: Arc<Self>, weights: SampleWeights<'a>) -> Box<dyn Pass + 'a>;
+    fn pass(self: Arc<Self>, weights: NodeWeights<'a>) -> Box<dyn Pass + 'a>;
 }
 
 /// A scan of a column over a loaded node. All loops over samples are compiled in here, for each rule.
 pub trait Pass: Send {
     /// Loads the node, unless the pass before had the same, and begins: no sample is pushed.
     fn begin(&mut self, node: &NodeLists);
-    /// See [`Statistics::foresee`](crate::criterion::Statistics::foresee). The samples of the last of these slices
-    /// will be pushed from its end.
+    /// See [`Statistics::foresee`](crate::criterion::Statistics::foresee). The samples of the last of these
+    /// slices will be pushed from its end.
     fn foresee(&mut self, _node: &NodeLists, _entries: [&[Entry]; 3], _floor: f64) -> f64 {
         f64::INFINITY
     }

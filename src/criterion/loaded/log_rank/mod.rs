@@ -37,11 +37,10 @@ use smallvec::smallvec;
 
 use super::rule::{Pass, Proof, Pushed, Rule, pushed_in_order};
 use super::sample_order::SampleOrder;
-use super::{NodeLists, SampleWeights};
+use super::{NodeLists, NodeWeights};
 use crate::criterion::statistics::QUOTIENT_SLACK;
 use crate::criterion::weights::Moment as Integer;
 use crate::data::survival::Survival;
-use crate::data::target::Weights;
 use crate::data::{Entry, Target};
 use crate::num::{Exact, Wide, bit_length};
 
@@ -63,7 +62,7 @@ pub struct LogRank<'a, V> {
 /// A loaded node, and the state of a scan of a column.
 struct LogRankPass<'a, V> {
     criterion: Arc<LogRank<'a, V>>,
-    weights: SampleWeights<'a>,
+    weights: NodeWeights<'a>,
     /// The identity of the loaded node; 0 before the first.
     node: u64,
     line: Line,
@@ -87,8 +86,6 @@ impl<'a, V: Variance> LogRank<'a, V> {
     /// The criterion over a survival target. Either side of a cut must have events of the weight
     /// `min_events`.
     pub(in crate::criterion) fn new(target: &'a Target, survival: &'a Survival, min_events: u64) -> Self {
-        let weights = target.weights();
-        let are_unit = matches!(weights, Weights::Unit);
         let unit = target.weight_unit();
         // The slack is above the rounding of the quotient.
         let least = min_events as f64 / unit * (1.0 - 4.0 * f64::EPSILON);
@@ -96,7 +93,7 @@ impl<'a, V: Variance> LogRank<'a, V> {
             survival,
             unit,
             min_events: least.ceil() as u64,
-            order: TimeOrder::new(survival, are_unit, |sample| weights.get(sample as usize)),
+            order: TimeOrder::new(survival, NodeWeights::new(target.weights())),
             variance: PhantomData,
         }
     }
@@ -167,8 +164,8 @@ impl<'a, V: Variance + 'a> Rule<'a> for LogRank<'a, V> {
         1
     }
 
-    /// The risk: the expected number of events of a sample that lives by the hazards of the node, which is the
-    /// sum of the node's cumulative hazard over the event times of the whole target (Ishwaran, Kogalur,
+    /// The risk: the expected number of events of a sample that lives by the hazards of the node, which is
+    /// the sum of the node's cumulative hazard over the event times of the whole target (Ishwaran, Kogalur,
     /// Blackstone, Lauer, "Random survival forests", Annals of Applied Statistics 2, 2008). O(samples).
     fn mean(&self, node: &NodeLists, _output: usize) -> f64 {
         let moments = self.order.moments(node.only_list(), node.weight);
@@ -189,7 +186,7 @@ impl<'a, V: Variance + 'a> Rule<'a> for LogRank<'a, V> {
         product(a[0], &b[1..]).cmp(&product(b[0], &a[1..]))
     }
 
-    fn pass(self: Arc<Self>, weights: SampleWeights<'a>) -> Box<dyn Pass + 'a> {
+    fn pass(self: Arc<Self>, weights: NodeWeights<'a>) -> Box<dyn Pass + 'a> {
         let places = vec![0; self.order.order.samples().len()];
         Box::new(LogRankPass {
             criterion: self,

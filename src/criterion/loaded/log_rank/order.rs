@@ -1,5 +1,6 @@
 //! The order of samples by time, and what the samples of a node say at each of their times.
 
+use crate::criterion::loaded::NodeWeights;
 use crate::criterion::loaded::sample_order::SampleOrder;
 use crate::data::survival::Survival;
 
@@ -28,15 +29,13 @@ pub(super) struct Moment<'a> {
 }
 
 impl TimeOrder {
-    /// The order of all samples; `weight` maps a sample to its weight. O(N log N) for N samples, or O(N)
-    /// if they are many beside the distinct times.
-    pub fn new(survival: &Survival, are_unit: bool, weight: impl Fn(u32) -> u64) -> Self {
+    /// The order of all samples. O(N log N) for N samples, or O(N) if they are many beside the distinct times.
+    pub fn new(survival: &Survival, weights: NodeWeights<'_>) -> Self {
         let order = SampleOrder::new(sorted(survival));
         let listed = || order.samples().iter();
         let times = listed().map(|&sample| survival.ranks[sample as usize]).collect();
         let has_event = listed().map(|&sample| survival.has_event(sample as usize)).collect();
-        let weights = if are_unit { Box::default() } else { listed().map(|&sample| weight(sample)).collect() };
-        Self { order, times, has_event, weights }
+        Self { times, has_event, weights: weights.by_rank(&order), order }
     }
 
     /// The rank of a time, given the rank of a sample.

@@ -51,8 +51,8 @@ pub trait Variance: Default + Send {
     ) -> f64 {
         f64::INFINITY
     }
-    /// Two integers whose product is the divisor, but for a factor of the node. `expected` is the weighted sum
-    /// of the cumulative hazards of the pushed samples, and `sum` of what [`push`](Self::push) returned.
+    /// Two integers whose product is the divisor, but for a factor of the node. `expected` is the weighted
+    /// sum of the cumulative hazards of the pushed samples, and `sum` of what [`push`](Self::push) returned.
     fn factors(line: &Line, expected: i128, sum: i128) -> [u128; 2];
     /// The log-rank statistic of a cut, from the events of one side above expectation, and their
     /// variance; and from the expected events of both sides. 0 if the divisor is 0.

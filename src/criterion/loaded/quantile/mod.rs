@@ -44,10 +44,10 @@ use std::sync::Arc;
 
 use super::rule::{Pass, Proof, Pushed, Rule, pushed_in_order};
 use super::sample_order::SampleOrder;
-use super::{ListSum, NodeLists, SampleWeights};
+use super::{ListSum, NodeLists, NodeWeights};
 use crate::criterion::sums::{factors, shifts};
 use crate::criterion::weights::Moment;
-use crate::data::target::{Numbers, Weights};
+use crate::data::target::Numbers;
 use crate::data::{Entry, Target};
 use crate::error::Result;
 use crate::num::{Exact, Wide, bit_length, scale_by_power_of_two};
@@ -69,7 +69,7 @@ const WIDE_BITS: u32 = 126;
 /// targets and of losses.
 pub struct Quantile<'a, S> {
     numbers: &'a Numbers,
-    are_unit: bool,
+    weights: NodeWeights<'a>,
     level: QuantileLevel,
     /// The integer losses are the loss times this: the denominator of the level, or 1 for the
     /// absolute error.
@@ -85,7 +85,7 @@ pub struct Quantile<'a, S> {
 /// Buffers of a scan. The scan is foreseen if [`Pass::foresee`] was told its samples.
 struct QuantilePass<'a, S> {
     criterion: Arc<Quantile<'a, S>>,
-    weights: SampleWeights<'a>,
+    weights: NodeWeights<'a>,
     /// The identity of the node whose samples `outputs` have loaded; 0 before the first.
     node: u64,
     outputs: Box<[OutputScan<S>]>,
@@ -124,13 +124,11 @@ impl<'a, S: Moment> Quantile<'a, S> {
         level: Option<QuantileLevel>,
         runtime: &Runtime<'_>,
     ) -> Result<Self> {
-        let weights = target.weights();
-        let are_unit = matches!(weights, Weights::Unit);
-        let weight = |sample| weights.get(sample as usize);
-        let ranking = |output| Ranking::new(numbers, output, are_unit, weight, runtime);
+        let weights = NodeWeights::new(target.weights());
+        let ranking = |output| Ranking::new(numbers, output, weights, runtime);
         Ok(Self {
             numbers,
-            are_unit,
+            weights,
             level: level.unwrap_or(QuantileLevel::HALF),
             unit: level.map_or(1.0, |level| level.denominator() as f64),
             n_samples: target.n_samples(),
@@ -149,7 +147,7 @@ impl<'a, S: Moment> Quantile<'a, S> {
     /// algorithm.
     #[inline]
     fn has_plain_median(&self) -> bool {
-        self.are_unit && self.is_half()
+        self.weights.are_unit && self.is_half()
     }
 
     /// The point half way between the targets, as given, of the samples with these ranks.
@@ -234,7 +232,7 @@ impl<'a, S: Moment> Rule<'a> for Quantile<'a, S> {
         total(b).cmp(&total(a))
     }
 
-    fn pass(self: Arc<Self>, weights: SampleWeights<'a>) -> Box<dyn Pass + 'a> {
+    fn pass(self: Arc<Self>, weights: NodeWeights<'a>) -> Box<dyn Pass + 'a> {
         let outputs = self.rankings.iter().map(|_| OutputScan::new(self.n_samples)).collect();
         let (scratch, pushed) = Default::default();
         Box::new(QuantilePass { criterion: self, weights, node: 0, outputs, scratch, is_foreseen: false, pushed })

@@ -1,6 +1,7 @@
 //! The order of all samples by their targets. The rank of a sample is its place in the order of the
 //! targets as given; see [`SampleOrder`] for the samples of nodes.
 
+use crate::criterion::loaded::NodeWeights;
 use crate::criterion::loaded::sample_order::SampleOrder;
 use crate::data::ranking::sort_cells;
 use crate::data::target::Numbers;
@@ -18,15 +19,8 @@ pub(super) struct Ranking {
 }
 
 impl Ranking {
-    /// The order for the output of this number; `weight` maps a sample to its weight. O(N)
-    /// for N samples in all.
-    pub fn new(
-        numbers: &Numbers,
-        output: usize,
-        are_unit: bool,
-        weight: impl Fn(u32) -> u64,
-        runtime: &Runtime<'_>,
-    ) -> Result<Self> {
+    /// The order for the output of this number. O(N) for N samples in all.
+    pub fn new(numbers: &Numbers, output: usize, weights: NodeWeights<'_>, runtime: &Runtime<'_>) -> Result<Self> {
         let n_outputs = numbers.peak.len();
         let of_output = || numbers.raw.iter().skip(output).step_by(n_outputs);
         let mut cells: Vec<_> = of_output().zip(0..).map(|(y, sample)| y.cell(sample)).collect();
@@ -34,9 +28,7 @@ impl Ranking {
         let order = SampleOrder::new(cells.into_iter().map(f64::row_of).collect());
         let fixed = |&sample: &u32| numbers.fixed[sample as usize * n_outputs + output];
         let values = order.samples().iter().map(fixed).collect();
-        let of_order = || order.samples().iter().map(|&sample| weight(sample));
-        let weights = if are_unit { Box::default() } else { of_order().collect() };
-        Ok(Self { order, values, weights })
+        Ok(Self { values, weights: weights.by_rank(&order), order })
     }
 
     /// The sample of a rank.
@@ -59,12 +51,13 @@ mod tests {
         let y: Vec<f64> = (0..1000).map(|i| f64::from(i * 7919 % 10) - 4.5).collect();
         let target = Target::regression(&y, 1, None).unwrap();
         let TargetValues::Numbers(numbers) = target.values() else { panic!("numbers") };
-        let ranking = Ranking::new(numbers, 0, true, |_| 1, &Runtime::unstoppable()).unwrap();
+        let weights = NodeWeights::new(target.weights());
+        let ranking = Ranking::new(numbers, 0, weights, &Runtime::unstoppable()).unwrap();
         let mut expected: Vec<u32> = (0..1000).collect();
         expected.sort_by(|&a, &b| y[a as usize].total_cmp(&y[b as usize]));
         assert!(ranking.order.samples()[..] == expected[..]);
         let stopped = AtomicBool::new(true);
-        let interrupted = Ranking::new(numbers, 0, true, |_| 1, &Runtime::new(1, &stopped));
+        let interrupted = Ranking::new(numbers, 0, weights, &Runtime::new(1, &stopped));
         assert_eq!(interrupted.err(), Some(Error::Interrupted));
     }
 }
