@@ -59,6 +59,7 @@ pub fn concordance(
             found.tied_time += n_censored as u64;
         }
         for &row in died {
+            runtime.check_in_turn(row as usize)?;
             counts.add(place(risks[row as usize]));
         }
         n_joined += died.len() as u64;
