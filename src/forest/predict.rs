@@ -86,9 +86,9 @@ impl Forest {
         Ok(self.divide_sums(self.sum_oob(x, sampler, runtime)?))
     }
 
-    /// The mean of the values of the leaves that each row reaches in the trees that count for it. `counted` has
-    /// a bit for each tree, `(n_samples, n_trees.div_ceil(8))`: eight trees in a byte, the first in the lowest
-    /// bit. Bit for bit what [`predict_oob`](Self::predict_oob) predicts, where the same trees count.
+    /// The mean of the values of the leaves that each row reaches in the trees that count for it. `counted`
+    /// has a bit for each tree, `(n_samples, n_trees.div_ceil(8))`: eight trees in a byte, the first in the
+    /// lowest bit. Bit for bit what [`predict_oob`](Self::predict_oob) predicts, where the same trees count.
     pub fn predict_counted(&self, x: &dyn Matrix, counted: &[u8], runtime: &Runtime<'_>) -> Result<OobPrediction> {
         let n_bytes = self.len().div_ceil(8);
         if counted.len() != x.shape().0.saturating_mul(n_bytes) {

@@ -105,8 +105,8 @@ pub struct TargetRanks {
 }
 
 impl TargetRanks {
-    /// Puts targets in order, which are row-major `(n_samples, n_outputs)` and no NaN. O(n) per output, and the
-    /// outputs are spread over the threads.
+    /// Puts targets in order, which are row-major `(n_samples, n_outputs)` and no NaN. O(n) per output, and
+    /// the outputs are spread over the threads.
     pub fn new(y: &[f64], n_outputs: usize, runtime: &Runtime<'_>) -> Result<Self> {
         let n_samples = y.len() / n_outputs;
         let orders = runtime.map((0..n_outputs).collect(), |output| {

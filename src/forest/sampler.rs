@@ -235,9 +235,9 @@ impl RowSampler {
         Ok(Some(unseen))
     }
 
-    /// Which of the trees with these seeds have not seen each row: a bit for each tree, row-major `(n_samples,
-    /// seeds.len().div_ceil(8))`, eight trees in a byte, the first in the lowest bit. O(rows) for each tree,
-    /// beside its draws.
+    /// Which of the trees with these seeds have not seen each row: a bit for each tree, row-major
+    /// `(n_samples, seeds.len().div_ceil(8))`, eight trees in a byte, the first in the lowest bit. O(rows)
+    /// for each tree, beside its draws.
     pub fn unseen_bits(&self, seeds: &[u64], runtime: &Runtime<'_>) -> Result<Vec<u8>> {
         let n_bytes = seeds.len().div_ceil(8);
         let mut bits: Vec<u8> = memory::zeros("draws", self.n_samples.saturating_mul(n_bytes))?;

@@ -273,8 +273,8 @@ impl PyForest {
         Ok((table(x.py(), values, self.forest(x.py())?.n_values())?, n_trees.into_pyarray(x.py())))
     }
 
-    /// The leaf that each row reaches in each tree. Shape (n_samples, n_trees), int64. `rows` are the first of
-    /// some rows and their end; None means all.
+    /// The leaf that each row reaches in each tree. Shape (n_samples, n_trees), int64. `rows` are the first
+    /// of some rows and their end; None means all.
     #[pyo3(signature = (x, n_threads = 1, rows = None))]
     fn apply<'py>(
         &self,
@@ -408,7 +408,7 @@ pub fn draw_rows<'py>(
 /// Returns
 /// -------
 /// bits : ndarray of shape (n_samples, n_bytes), uint8
-///     A bit for each tree, 1 where it has not seen a row: eight trees in a byte, the first in the lowest bit.
+///     A bit for each tree, 1 where it has not seen a row: eight trees in a byte, the lowest bit first.
 #[pyfunction]
 #[pyo3(signature = (draws, seeds, n_threads = 1))]
 #[allow(clippy::needless_pass_by_value, reason = "the boundary to Python")]

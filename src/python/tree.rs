@@ -152,7 +152,8 @@ fn view_wide<'py>(
     as_long_long(&view_slice(this, shown.get_or_init(|| wide))?)
 }
 
-/// The same array with the type code of C's `long long`, which scikit-learn's trees have: some packages ask for it.
+/// The same array with the type code of C's `long long`, which scikit-learn's trees have: some packages ask
+/// for it.
 fn as_long_long<'py>(array: &Array1<'py, i64>) -> PyResult<Array1<'py, i64>> {
     Ok(array.call_method1("view", ("q",))?.cast_into::<PyArray1<i64>>()?)
 }

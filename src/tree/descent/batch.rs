@@ -3,7 +3,6 @@
 use super::row_bits::RowBits;
 use super::walk::Walk;
 use crate::data::rows::Reader;
-use crate::error::Result;
 use crate::runtime::Runtime;
 
 /// Batches of fewer rows than this go one by one, each row through several trees side by side.
@@ -18,23 +17,15 @@ pub struct Batch<'a, 't, 'r, W> {
     pub runtime: &'a Runtime<'a>,
 }
 
-/// A way down the trees.
-pub trait Way<'t, W: Walk>: Sized {
-    /// The way, if it serves this batch.
-    fn serving(batch: &Batch<'_, 't, '_, W>) -> Option<Self>;
-    /// Calls `found` as [`visit_leaves`](super::visit_leaves) says. O(rows * trees * depth).
-    fn run(self, batch: &mut Batch<'_, 't, '_, W>, found: impl FnMut(usize, usize, &[u32])) -> Result<()>;
-}
-
 impl<'t, W: Walk> Batch<'_, 't, '_, W> {
     /// Whether the rows are so many that they go through one tree after the other.
     pub fn are_several(&self) -> bool {
         self.rows.len() >= SEVERAL
     }
 
-    /// A form of each tree, if all trees have it. Forms that do not exist yet are made, from the tree on that has
-    /// the share of the trees before it that the batch has of the rows before it: threads with different rows do
-    /// not wait for each other.
+    /// A form of each tree, if all trees have it. Forms that do not exist yet are made, from the tree on that
+    /// has the share of the trees before it that the batch has of the rows before it: threads with different
+    /// rows do not wait for each other.
     pub fn forms<F>(&self, form: impl Fn(&'t W, usize) -> Option<&'t F>) -> Option<Vec<&'t F>> {
         let (trees, n_samples) = (self.trees, self.reader.n_samples());
         let share = self.reader.share_before(self.rows[0]);

@@ -1,9 +1,9 @@
 //! How rows go down trees: to the leaves that they reach.
 //!
-//! There are four ways ([`batch::Way`]), and a batch of rows goes the first one that serves it. Many rows that
-//! lie in memory are divided among [clusters] of splits, or go through one tree [side by side](side_by_side),
-//! or [flat] where single precision holds them. Sparse rows follow the [ways of zero](zero_ways). All others
-//! go one by one, each through several trees.
+//! There are four ways, and a [batch](batch::Batch) of rows goes the first one that serves it. Many rows
+//! that lie in memory are divided among [clusters] of splits, or go through one tree
+//! [side by side](side_by_side), or [flat] where single precision holds them. Sparse rows follow the
+//! [ways of zero](zero_ways). All others go one by one, each through several trees.
 
 pub(super) mod batch;
 pub(crate) mod blocks;
@@ -23,31 +23,26 @@ pub(super) mod zero_ways;
 use crate::data::rows::Reader;
 use crate::error::Result;
 use crate::runtime::Runtime;
-use batch::{Batch, Way};
-use groups_of_rows::GroupsOfRows;
-use row_by_row::RowByRow;
-use rows_in_memory::RowsInMemory;
-use through_clusters::ThroughClusters;
+use batch::Batch;
+use groups_of_rows::groups_of_rows;
+use row_by_row::row_by_row;
+use rows_in_memory::rows_in_memory;
+use through_clusters::through_clusters;
 use walk::Walk;
 
 /// Calls `found(first, tree, leaves)` with the numbers of the leaves that some rows of a block reach in a
 /// tree. `first` is the place of the first of these rows in `rows`, and `tree` the place of the tree in
-/// `trees`. For each row, the trees come in their order.
+/// `trees`. For each row, the trees come in their order. O(rows * trees * depth).
 pub(crate) fn visit_leaves<W: Walk>(
     trees: &[&W],
     reader: &mut Reader<'_>,
     rows: &[usize],
     runtime: &Runtime<'_>,
-    found: impl FnMut(usize, usize, &[u32]),
+    mut found: impl FnMut(usize, usize, &[u32]),
 ) -> Result<()> {
-    let mut batch = Batch { trees, reader, rows, runtime };
-    if let Some(way) = ThroughClusters::serving(&batch) {
-        way.run(&mut batch, found)
-    } else if let Some(way) = RowsInMemory::serving(&batch) {
-        way.run(&mut batch, found)
-    } else if let Some(way) = GroupsOfRows::serving(&batch) {
-        way.run(&mut batch, found)
-    } else {
-        RowByRow.run(&mut batch, found)
+    let (batch, found) = (&mut Batch { trees, reader, rows, runtime }, &mut found);
+    if through_clusters(batch, found)? || rows_in_memory(batch, found)? || groups_of_rows(batch, found)? {
+        return Ok(());
     }
+    row_by_row(batch, found)
 }

@@ -1,5 +1,5 @@
-//! The categories of rows as bits, for splits that hold their [small sets](crate::tree::sets) themselves: a split
-//! then tests a category without a branch, and rows have their categories converted once for all trees.
+//! The categories of rows as bits, for splits that hold their [small sets](crate::tree::sets) themselves: a
+//! split then tests a category without a branch, and rows have their categories converted once for all trees.
 
 use crate::tree::sets::SmallSet;
 use crate::tuning::tuned;

@@ -1,6 +1,6 @@
 //! Rows that lie in memory go through one tree side by side: flat where single precision holds their values.
 
-use super::batch::{Batch, Way};
+use super::batch::Batch;
 use super::side_by_side::{self, MOST};
 use super::singles::Singles;
 use super::split_view::AT_LEAF;
@@ -8,53 +8,51 @@ use super::walk::Walk;
 use crate::data::rows::CellRows;
 use crate::error::Result;
 
-/// Several rows at a time.
-pub struct RowsInMemory;
-
-impl<'t, W: Walk + 't> Way<'t, W> for RowsInMemory {
-    fn serving(batch: &Batch<'_, 't, '_, W>) -> Option<Self> {
-        (batch.are_several() && batch.reader.cells().is_some()).then_some(Self)
+/// A way of [`visit_leaves`](super::visit_leaves). Returns whether it serves the batch.
+pub fn rows_in_memory<W: Walk>(
+    batch: &mut Batch<'_, '_, '_, W>,
+    found: &mut impl FnMut(usize, usize, &[u32]),
+) -> Result<bool> {
+    if !batch.are_several() {
+        return Ok(false);
     }
-
-    fn run(self, batch: &mut Batch<'_, 't, '_, W>, mut found: impl FnMut(usize, usize, &[u32])) -> Result<()> {
-        let bits = batch.row_bits(batch.rows.len());
-        let Batch { trees, reader, rows, runtime } = batch;
-        let Some(cells) = reader.cells() else { unreachable!("rows lie in memory") };
-        let starts: Vec<usize> = rows.iter().map(|&row| cells.start(row)).collect();
-        let bits = bits.map(|mut bits| {
-            for (row, &start) in starts.iter().enumerate() {
-                bits.set(row, |feature| cells.value(start, feature));
-            }
-            bits
-        });
-        let mut positions = [0; MOST];
-        let singles = |starts| if bits.is_some() { Singles::No } else { Singles::of(&cells, starts) };
-        let chunks: Vec<_> = starts.chunks(MOST).map(|starts| (starts, singles(starts))).collect();
-        for (at, &tree) in trees.iter().enumerate() {
-            for (first, (starts, singles)) in (0..).step_by(MOST).zip(&chunks) {
-                runtime.check_interrupt()?;
-                let positions = &mut positions[..starts.len()];
-                // A tree is laid out only if there are rows that the layout is for.
-                let flat = if matches!(singles, Singles::No) { None } else { tree.flat() };
-                let bit = bits.as_ref().map(|bits| move |i: usize, feature: u32| bits.bit(first + i, feature));
-                match (singles, flat, cells) {
-                    (Singles::InPlace(cells), Some(flat), _) => flat.descend(cells, starts, positions),
-                    (Singles::Copied(cells, starts), Some(flat), _) => flat.descend(cells, starts, positions),
-                    (_, _, CellRows::F32(cells)) => {
-                        let value = |i: usize, feature: u32| cells.cells[starts[i] + feature as usize].into();
-                        side_by_side::descend(positions, |_| tree, value, bit);
-                    }
-                    (_, _, CellRows::F64(cells)) => {
-                        let value = |i: usize, feature: u32| cells.cells[starts[i] + feature as usize];
-                        side_by_side::descend(positions, |_| tree, value, bit);
-                    }
-                }
-                for position in &mut *positions {
-                    *position &= !AT_LEAF;
-                }
-                found(first, at, positions);
-            }
+    let Some(cells) = batch.reader.cells() else { return Ok(false) };
+    let bits = batch.row_bits(batch.rows.len());
+    let Batch { trees, rows, runtime, .. } = batch;
+    let starts: Vec<usize> = rows.iter().map(|&row| cells.start(row)).collect();
+    let bits = bits.map(|mut bits| {
+        for (row, &start) in starts.iter().enumerate() {
+            bits.set(row, |feature| cells.value(start, feature));
         }
-        Ok(())
+        bits
+    });
+    let mut positions = [0; MOST];
+    let singles = |starts| if bits.is_some() { Singles::No } else { Singles::of(&cells, starts) };
+    let chunks: Vec<_> = starts.chunks(MOST).map(|starts| (starts, singles(starts))).collect();
+    for (at, &tree) in trees.iter().enumerate() {
+        for (first, (starts, singles)) in (0..).step_by(MOST).zip(&chunks) {
+            runtime.check_interrupt()?;
+            let positions = &mut positions[..starts.len()];
+            // A tree is laid out only if there are rows that the layout is for.
+            let flat = if matches!(singles, Singles::No) { None } else { tree.flat() };
+            let bit = bits.as_ref().map(|bits| move |i: usize, feature: u32| bits.bit(first + i, feature));
+            match (singles, flat, cells) {
+                (Singles::InPlace(cells), Some(flat), _) => flat.descend(cells, starts, positions),
+                (Singles::Copied(cells, starts), Some(flat), _) => flat.descend(cells, starts, positions),
+                (_, _, CellRows::F32(cells)) => {
+                    let value = |i: usize, feature: u32| cells.cells[starts[i] + feature as usize].into();
+                    side_by_side::descend(positions, |_| tree, value, bit);
+                }
+                (_, _, CellRows::F64(cells)) => {
+                    let value = |i: usize, feature: u32| cells.cells[starts[i] + feature as usize];
+                    side_by_side::descend(positions, |_| tree, value, bit);
+                }
+            }
+            for position in &mut *positions {
+                *position &= !AT_LEAF;
+            }
+            found(first, at, positions);
+        }
     }
+    Ok(true)
 }
