@@ -453,7 +453,7 @@ def seconds_to_fit(X):
 
 @pytest.mark.parametrize("kind", ["half of the cells", "ones", "three values"])
 def test_sparse_trees_of_all_rows_take_about_as_long_as_dense_ones(kind):
-    """Quadratic growth took 40 times as long."""
+    """Quadratic growth took 40 times as long, links alone three times where half of the cells are stored."""
     rng = np.random.default_rng(0)
     X = {
         "half of the cells": rng.normal(size=(6000, 20)) * rng.integers(0, 2, (6000, 20)),
@@ -463,4 +463,4 @@ def test_sparse_trees_of_all_rows_take_about_as_long_as_dense_ones(kind):
     csr = sparse.csr_matrix(X)
     # What interrupts one of a pair of fits does not interrupt all of them.
     ratios = (seconds_to_fit(csr) / seconds_to_fit(X) for _ in range(5))
-    assert any(ratio < 8 for ratio in ratios)
+    assert any(ratio < 2.5 for ratio in ratios)

@@ -2,7 +2,8 @@
 //!
 //! A tree of 256 rows reads few of their cells (2,300 of 7,700 where there are 30 features), each
 //! once or a few times. So a dense matrix is read in place. Of a sparse one, the entries of the rows
-//! are linked by feature once per tree ([`linked`](super::linked)).
+//! are linked by feature once per tree ([`linked`](super::linked)), or, if there are many, stored with the
+//! zeros among them ([`filled`](super::filled)).
 
 use crate::data::query::Query;
 use crate::error::Result;
@@ -72,14 +73,23 @@ impl Cells for InPlace<'_> {
         let Self { matrix, bag, rows } = self;
         rows.clear();
         rows.extend(places.iter().map(|&place| bag[place as usize]));
-        draw.order.find(Level::widest(), |feature| {
-            if !draw.has(feature) {
-                return None;
-            }
-            matrix.gather(feature, rows, values);
-            varying(feature, values)
-        })
+        first_varying(draw, values, |feature, values| matrix.gather(feature, rows, values))
     }
+}
+
+/// The first feature that varies, where `gather` sets the values to those of a feature.
+pub(super) fn first_varying(
+    draw: &FeatureDraw,
+    values: &mut Vec<f64>,
+    gather: impl Fn(u32, &mut Vec<f64>),
+) -> Option<Varying> {
+    draw.order.find(Level::widest(), |feature| {
+        if !draw.has(feature) {
+            return None;
+        }
+        gather(feature, values);
+        varying(feature, values)
+    })
 }
 
 /// The extremes of the values of a feature; `None` if it does not vary.

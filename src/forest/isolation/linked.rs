@@ -64,7 +64,10 @@ const NONE: u32 = u32::MAX;
 const BLOCK: usize = 64;
 
 /// The name of the memory in errors.
-const WHAT: &str = "the entries of the samples of a tree";
+pub(super) const WHAT: &str = "the entries of the samples of a tree";
+
+/// The bytes of a linked entry.
+pub(super) const BYTES_PER_ENTRY: usize = size_of::<u32>() + size_of::<f64>() + size_of::<Link>();
 
 impl<'a> Linked<'a> {
     /// Fails if there is no memory for the number of features.
@@ -83,8 +86,8 @@ impl<'a> Linked<'a> {
         bag.varies(node, feature)
     }
 
-    /// The first feature that varies in the last node. Features are tried in their order, until that has taken
-    /// `most` steps; then it is not known, which is an `Err`.
+    /// The first feature that varies in the last node. Features are tried in their order, until that has
+    /// taken `most` steps; then it is not known, which is an `Err`.
     fn try_features(&mut self, draw: &FeatureDraw, most: usize) -> std::result::Result<Option<u32>, ()> {
         let Self { bag, node, tried, .. } = self;
         let mut n_steps = 0;
@@ -219,11 +222,7 @@ impl Bag {
             runtime.check_in_turn(place as usize)?;
             let start = self.features.len();
             self.starts.push(start as u32);
-            matrix.copy_row_apart(row as usize, &mut self.features, &mut self.values);
-            let is_tidy = self.features[start..].is_sorted_by(|a, b| a < b) && !self.values[start..].contains(&0.0);
-            if !is_tidy {
-                self.tidy_row(matrix, start);
-            }
+            copy_row(matrix, row, &mut self.features, &mut self.values);
             for (number, &feature) in (start as u32..).zip(&self.features[start..]) {
                 let before = std::mem::replace(&mut self.heads[feature as usize], number);
                 self.links.push(Link { row: place, before });
@@ -233,25 +232,6 @@ impl Bag {
         self.starts.push(self.features.len() as u32);
         self.search = 2 + (self.features.len() / rows.len().max(1)).max(1).ilog2() as usize;
         Ok(())
-    }
-
-    /// Sorts the entries of the last row, which begin at `start`, merges the entries of a cell in their
-    /// order, and drops zeros.
-    fn tidy_row(&mut self, matrix: &dyn RowEntries, start: usize) {
-        let mut row: Vec<(u32, f64)> = self.features.drain(start..).zip(self.values.drain(start..)).collect();
-        // Stable: duplicates stay in order.
-        row.sort_by_key(|&(feature, _)| feature);
-        row.dedup_by(|next, kept| {
-            let is_same = next.0 == kept.0;
-            if is_same {
-                kept.1 = matrix.merge(kept.1, next.1);
-            }
-            is_same
-        });
-        for (feature, value) in row.into_iter().filter(|entry| entry.1 != 0.0) {
-            self.features.push(feature);
-            self.values.push(value);
-        }
     }
 
     /// The features that a row has entries of.
@@ -312,5 +292,29 @@ impl Bag {
             node.rows.iter().for_each(|&row| cells[row as usize] = 0.0);
             self.entries(feature).for_each(|(row, value)| cells[row as usize] = value);
         }
+    }
+}
+
+/// Adds the entries of a row: features ascend, the entries of a cell are merged in their order, and there are
+/// no zeros.
+pub(super) fn copy_row(matrix: &dyn RowEntries, row: u32, features: &mut Vec<u32>, values: &mut Vec<f64>) {
+    let start = features.len();
+    matrix.copy_row_apart(row as usize, features, values);
+    if features[start..].is_sorted_by(|a, b| a < b) && !values[start..].contains(&0.0) {
+        return;
+    }
+    let mut row: Vec<(u32, f64)> = features.drain(start..).zip(values.drain(start..)).collect();
+    // Stable: duplicates stay in order.
+    row.sort_by_key(|&(feature, _)| feature);
+    row.dedup_by(|next, kept| {
+        let is_same = next.0 == kept.0;
+        if is_same {
+            kept.1 = matrix.merge(kept.1, next.1);
+        }
+        is_same
+    });
+    for (feature, value) in row.into_iter().filter(|entry| entry.1 != 0.0) {
+        features.push(feature);
+        values.push(value);
     }
 }

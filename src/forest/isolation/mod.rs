@@ -7,14 +7,15 @@
 //! numbers, bit for bit.
 
 mod cells;
+mod filled;
 mod growth;
 mod linked;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cells::{Cells, InPlace};
+use filled::SparseCells;
 use growth::{Grower, list_lengths};
-use linked::Linked;
 
 use super::{Forest, Member};
 use crate::data::rows::Access;
@@ -87,8 +88,8 @@ pub fn grow_isolation_forest(
 /// Grows the trees that [`grow_isolation_forest`] grows, from a matrix whose features are all numbers.
 /// The rows of each bag must ascend. Fails for a CSC matrix.
 ///
-/// For a tree of dense data, a level of nodes takes O(rows of the bag) for each feature that its nodes try. If
-/// the rows are sparse, a row costs the logarithm of its number of entries, and no node takes more steps
+/// For a tree of dense data, a level of nodes takes O(rows of the bag) for each feature that its nodes try.
+/// If the rows are sparse, a row costs the logarithm of its number of entries, and no node takes more steps
 /// than its rows have entries, times that logarithm.
 pub fn grow_isolation_forest_of_numbers(
     matrix: &dyn Matrix,
@@ -109,7 +110,7 @@ pub fn grow_isolation_forest_of_numbers(
     }
     let rows = matrix.rows()?;
     if let Access::Entries(entries) = rows.access() {
-        return grow_of_cells(|| Linked::new(entries, n_features), n_features, bags, params, runtime);
+        return grow_of_cells(|| SparseCells::new(entries, n_features), n_features, bags, params, runtime);
     }
     let query = matrix.query(runtime)?;
     grow_of_cells(|| Ok(InPlace::new(&*query)), n_features, bags, params, runtime)
