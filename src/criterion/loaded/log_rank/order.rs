@@ -29,7 +29,8 @@ pub(super) struct Moment<'a> {
 }
 
 impl TimeOrder {
-    /// The order of all samples. O(N log N) for N samples, or O(N) if they are many beside the distinct times.
+    /// The order of all samples. O(N log N) for N samples, or O(N) if they are many beside the distinct
+    /// times.
     pub fn new(survival: &Survival, weights: NodeWeights<'_>) -> Self {
         let order = SampleOrder::new(sorted(survival));
         let listed = || order.samples().iter();
