@@ -18,6 +18,7 @@ from spinney._common.sklearn_base import ClassifierMixin, RegressorMixin
 from spinney._common.types import Classes
 from spinney._data.levels import number_distinct
 from spinney._fit.labels import read_labels
+from spinney._fit.params import replace_friedman_mse
 
 
 class EncodedTarget(NamedTuple):
@@ -161,6 +162,9 @@ class NumberTarget(RegressorMixin):
     min_samples_leaf: Any
     # How scikit-learn's message describes the sum that targets must have for Poisson regression.
     _wanted_sum: ClassVar[str] = "positive"
+
+    def __post_init__(self) -> None:
+        self.criterion = replace_friedman_mse(self.criterion)
 
     def _read_y(self, y: Any) -> Any:
         return y

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -15,23 +14,22 @@ from spinney._common.checks import is_bool
 from spinney._common.types import (
     CategoryOrder,
     ClassCriterion,
-    FeatureSampling,
     ForestClassWeight,
-    HandleUnknown,
     MaxFeatures,
-    RandomState,
     SamplesByClass,
 )
 from spinney._fit.class_sampling import ClassSampling
 from spinney._fit.draws import Draws, mend_rounding
-from spinney._fit.params import store_parameters
+from spinney._fit.params import with_parameters
+from spinney._fit.signatures import GrownParameters, ImpurityParameters
 from spinney._fit.target import EncodedTarget
 from spinney.ensemble._forest import ForestClassifier
 from spinney.tree import DecisionTreeClassifier
 
 
 @of_sklearn.RandomForestClassifier.register
-class BalancedRandomForestClassifier(ForestClassifier):
+@with_parameters
+class BalancedRandomForestClassifier(ForestClassifier, GrownParameters, ImpurityParameters):
     """A random forest whose trees get equally many samples of each class, for rare classes.
 
     Each tree is grown on samples that are drawn by class, by default as many of each as the
@@ -214,49 +212,20 @@ class BalancedRandomForestClassifier(ForestClassifier):
     True
     """
 
-    category_order: CategoryOrder
+    criterion: ClassCriterion = "gini"
+    max_features: MaxFeatures = "sqrt"
+    bootstrap: bool = False
+    sampling_strategy: SamplesByClass = "all"
+    replacement: bool = True
+    class_weight: ForestClassWeight = None
+    category_order: CategoryOrder = "auto"
+
     _splitter: ClassVar[str] = "best"
     _tree_class: ClassVar[type[DecisionTreeClassifier]] = DecisionTreeClassifier
     # The folds of a cross-validation have classes of their own sizes.
     _shares_folds = False
     # Samples of a bootstrap are drawn with replacement. Not a parameter.
     replace = True
-
-    sampling_strategy: Any
-    replacement: Any
-    sampling_strategy_: dict[Any, int]
-
-    def __init__(
-        self,
-        n_estimators: int = 100,
-        *,
-        criterion: ClassCriterion = "gini",
-        max_depth: int | None = None,
-        min_samples_split: float = 2,
-        min_samples_leaf: float = 1,
-        min_weight_fraction_leaf: float = 0.0,
-        max_features: MaxFeatures = "sqrt",
-        max_leaf_nodes: int | None = None,
-        min_impurity_decrease: float = 0.0,
-        bootstrap: bool = False,
-        oob_score: bool | str | Callable[..., Any] = False,
-        sampling_strategy: SamplesByClass = "all",
-        replacement: bool = True,
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-        verbose: int = 0,
-        warm_start: bool = False,
-        class_weight: ForestClassWeight = None,
-        ccp_alpha: float = 0.0,
-        max_samples: float | None = None,
-        monotonic_cst: Any = None,
-        feature_sampling: FeatureSampling = "all",
-        categorical_features: Any = None,
-        min_samples_category: int = 1,
-        category_order: CategoryOrder = "auto",
-        handle_unknown: HandleUnknown = "ignore",
-    ) -> None:
-        store_parameters(locals())
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -290,7 +259,7 @@ class BalancedRandomForestClassifier(ForestClassifier):
         strata, sizes = self._sample_classes().divide(
             draws, y, target, np.atleast_1d(self.classes_)
         )
-        self.sampling_strategy_ = {
+        self.sampling_strategy_: dict[Any, int] = {
             label: n
             for label, n in zip(self.classes_.tolist(), strata.n_draws, strict=True)
             if n is not None

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from sklearn import ensemble as of_sklearn
 
 from spinney._common.types import (
     Bootstrap,
     ClassCriterion,
-    FeatureSampling,
     ForestClassWeight,
-    HandleUnknown,
     MaxFeatures,
     NumberCriterion,
-    RandomState,
     SamplesByClass,
 )
-from spinney._fit.params import store_parameters
+from spinney._fit.params import with_parameters
+from spinney._fit.signatures import GrownParameters, ImpurityParameters
 from spinney.ensemble._forest import ForestClassifier, ForestRegressor
 from spinney.tree import ExtraTreeClassifier, ExtraTreeRegressor
 
 
 @of_sklearn.ExtraTreesClassifier.register
-class ExtraTreesClassifier(ForestClassifier):
+@with_parameters
+class ExtraTreesClassifier(ForestClassifier, GrownParameters, ImpurityParameters):
     """A forest of extremely randomised classification trees, for dense and sparse data.
 
     Each node draws one random threshold for each feature and takes the best of these. The forest
@@ -195,43 +193,20 @@ class ExtraTreesClassifier(ForestClassifier):
     True
     """
 
+    criterion: ClassCriterion = "gini"
+    max_features: MaxFeatures = "sqrt"
+    bootstrap: Bootstrap = False
+    class_weight: ForestClassWeight = None
+    class_sampling: SamplesByClass | None = None
+    replace: bool = True
+
     _splitter: ClassVar[str] = "random"
     _tree_class: ClassVar[type[ExtraTreeClassifier]] = ExtraTreeClassifier
 
-    def __init__(
-        self,
-        n_estimators: int = 100,
-        *,
-        criterion: ClassCriterion = "gini",
-        max_depth: int | None = None,
-        min_samples_split: float = 2,
-        min_samples_leaf: float = 1,
-        min_weight_fraction_leaf: float = 0.0,
-        max_features: MaxFeatures = "sqrt",
-        max_leaf_nodes: int | None = None,
-        min_impurity_decrease: float = 0.0,
-        bootstrap: Bootstrap = False,
-        oob_score: bool | str | Callable[..., Any] = False,
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-        verbose: int = 0,
-        warm_start: bool = False,
-        class_weight: ForestClassWeight = None,
-        ccp_alpha: float = 0.0,
-        max_samples: float | None = None,
-        monotonic_cst: Any = None,
-        feature_sampling: FeatureSampling = "all",
-        class_sampling: SamplesByClass | None = None,
-        replace: bool = True,
-        categorical_features: Any = None,
-        min_samples_category: int = 1,
-        handle_unknown: HandleUnknown = "ignore",
-    ) -> None:
-        store_parameters(locals())
-
 
 @of_sklearn.ExtraTreesRegressor.register
-class ExtraTreesRegressor(ForestRegressor):
+@with_parameters
+class ExtraTreesRegressor(ForestRegressor, GrownParameters, ImpurityParameters):
     """A forest of extremely randomised regression trees, for dense and sparse data.
 
     Each node draws one random threshold for each feature and takes the best of these. The forest
@@ -388,35 +363,11 @@ class ExtraTreesRegressor(ForestRegressor):
     True
     """
 
+    criterion: NumberCriterion = "squared_error"
+    max_features: MaxFeatures = 1.0
+    bootstrap: Bootstrap = False
+    replace: bool = True
+    quantile: float = 0.5
+
     _splitter: ClassVar[str] = "random"
     _tree_class: ClassVar[type[ExtraTreeRegressor]] = ExtraTreeRegressor
-
-    def __init__(
-        self,
-        n_estimators: int = 100,
-        *,
-        criterion: NumberCriterion = "squared_error",
-        max_depth: int | None = None,
-        min_samples_split: float = 2,
-        min_samples_leaf: float = 1,
-        min_weight_fraction_leaf: float = 0.0,
-        max_features: MaxFeatures = 1.0,
-        max_leaf_nodes: int | None = None,
-        min_impurity_decrease: float = 0.0,
-        bootstrap: Bootstrap = False,
-        oob_score: bool | str | Callable[..., Any] = False,
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-        verbose: int = 0,
-        warm_start: bool = False,
-        ccp_alpha: float = 0.0,
-        max_samples: float | None = None,
-        monotonic_cst: Any = None,
-        feature_sampling: FeatureSampling = "all",
-        replace: bool = True,
-        quantile: float = 0.5,
-        categorical_features: Any = None,
-        min_samples_category: int = 1,
-        handle_unknown: HandleUnknown = "ignore",
-    ) -> None:
-        store_parameters(locals())

@@ -10,27 +10,22 @@ from sklearn.utils.validation import check_is_fitted
 
 from spinney._common.progress import show_progress
 from spinney._common.types import (
-    Bootstrap,
-    CategoryOrder,
     ClassCriterion,
-    FeatureSampling,
     ForestClassWeight,
-    HandleUnknown,
     Interpolation,
     MaxFeatures,
     NumberCriterion,
-    RandomState,
     SamplesByClass,
-    Splitter,
-    Traversal,
 )
-from spinney._fit.params import store_parameters
+from spinney._fit.params import with_parameters
+from spinney._fit.signatures import ImpurityParameters, LazyParameters
 from spinney.ensemble._bagged import BaggedClassifier, BaggedRegressor
 from spinney.ensemble._lazy_base import BaseLazyForest
 from spinney.ensemble._quantile_base import check_interpolation, read_quantiles, shape_quantiles
 
 
-class LazyForestClassifier(BaggedClassifier, BaseLazyForest):
+@with_parameters
+class LazyForestClassifier(BaggedClassifier, BaseLazyForest, LazyParameters, ImpurityParameters):
     """A forest of classification trees that are never stored.
 
     `fit` only encodes the training data. A prediction expands the nodes of each tree that some
@@ -193,43 +188,17 @@ class LazyForestClassifier(BaggedClassifier, BaseLazyForest):
     2
     """
 
-    def __init__(
-        self,
-        n_estimators: int = 100,
-        *,
-        criterion: ClassCriterion = "gini",
-        splitter: Splitter = "best",
-        traversal: Traversal = "auto",
-        max_depth: int | None = None,
-        min_samples_split: float = 2,
-        min_samples_leaf: float = 1,
-        min_weight_fraction_leaf: float = 0.0,
-        max_features: MaxFeatures = "sqrt",
-        max_leaf_nodes: int | None = None,
-        min_impurity_decrease: float = 0.0,
-        bootstrap: Bootstrap = True,
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-        verbose: int = 0,
-        class_weight: ForestClassWeight = None,
-        ccp_alpha: float = 0.0,
-        max_samples: float | None = None,
-        monotonic_cst: Any = None,
-        feature_sampling: FeatureSampling = "all",
-        class_sampling: SamplesByClass | None = None,
-        replace: bool = True,
-        categorical_features: Any = None,
-        min_samples_category: int = 1,
-        category_order: CategoryOrder = "auto",
-        handle_unknown: HandleUnknown = "ignore",
-    ) -> None:
-        store_parameters(locals())
+    criterion: ClassCriterion = "gini"
+    max_features: MaxFeatures = "sqrt"
+    class_weight: ForestClassWeight = None
+    class_sampling: SamplesByClass | None = None
 
     def _interpret(self, values: NDArray[np.float64]) -> tuple[NDArray[Any], Any]:
         return self._choose_labels(values), self._list_probabilities(values)
 
 
-class LazyForestRegressor(BaggedRegressor, BaseLazyForest):
+@with_parameters
+class LazyForestRegressor(BaggedRegressor, BaseLazyForest, LazyParameters, ImpurityParameters):
     """A forest of regression trees that are never stored.
 
     `fit` only encodes the training data. A prediction expands the nodes of each tree that some
@@ -381,36 +350,9 @@ class LazyForestRegressor(BaggedRegressor, BaseLazyForest):
     (1, 442)
     """
 
-    def __init__(
-        self,
-        n_estimators: int = 100,
-        *,
-        criterion: NumberCriterion = "squared_error",
-        splitter: Splitter = "best",
-        traversal: Traversal = "auto",
-        max_depth: int | None = None,
-        min_samples_split: float = 2,
-        min_samples_leaf: float = 1,
-        min_weight_fraction_leaf: float = 0.0,
-        max_features: MaxFeatures = 1.0,
-        max_leaf_nodes: int | None = None,
-        min_impurity_decrease: float = 0.0,
-        bootstrap: Bootstrap = True,
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-        verbose: int = 0,
-        ccp_alpha: float = 0.0,
-        max_samples: float | None = None,
-        monotonic_cst: Any = None,
-        feature_sampling: FeatureSampling = "all",
-        replace: bool = True,
-        quantile: float = 0.5,
-        categorical_features: Any = None,
-        min_samples_category: int = 1,
-        category_order: CategoryOrder = "auto",
-        handle_unknown: HandleUnknown = "ignore",
-    ) -> None:
-        store_parameters(locals())
+    criterion: NumberCriterion = "squared_error"
+    max_features: MaxFeatures = 1.0
+    quantile: float = 0.5
 
     def predict(
         self, X: Any, quantiles: Any = None, interpolation: Interpolation = "linear"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 from sklearn import ensemble as of_sklearn
@@ -10,19 +9,18 @@ from sklearn import ensemble as of_sklearn
 from spinney._common.types import (
     Bootstrap,
     CategoryOrder,
-    FeatureSampling,
-    HandleUnknown,
     MaxFeatures,
     NumberCriterion,
-    RandomState,
 )
-from spinney._fit.params import store_parameters
+from spinney._fit.params import with_parameters
+from spinney._fit.signatures import GrownParameters, ImpurityParameters
 from spinney.ensemble._quantile_base import QuantileForestRegressor
 from spinney.tree import DecisionTreeRegressor, ExtraTreeRegressor
 
 
 @of_sklearn.RandomForestRegressor.register
-class RandomForestQuantileRegressor(QuantileForestRegressor):
+@with_parameters
+class RandomForestQuantileRegressor(QuantileForestRegressor, GrownParameters, ImpurityParameters):
     """A random forest that predicts quantiles of the target, from all samples in its leaves.
 
     Trees grow as in `RandomForestRegressor`. A quantile is one of the training targets that lie
@@ -195,45 +193,20 @@ class RandomForestQuantileRegressor(QuantileForestRegressor):
     True
     """
 
-    category_order: CategoryOrder
+    default_quantiles: Any = 0.5
+    criterion: NumberCriterion = "squared_error"
+    max_samples_leaf: float | None = None
+    max_features: MaxFeatures = 1.0
+    replace: bool = True
+    category_order: CategoryOrder = "auto"
+
     _splitter: ClassVar[str] = "best"
     _tree_class: ClassVar[type[DecisionTreeRegressor]] = DecisionTreeRegressor
 
-    def __init__(
-        self,
-        n_estimators: int = 100,
-        *,
-        default_quantiles: Any = 0.5,
-        criterion: NumberCriterion = "squared_error",
-        max_depth: int | None = None,
-        min_samples_split: float = 2,
-        min_samples_leaf: float = 1,
-        max_samples_leaf: float | None = None,
-        min_weight_fraction_leaf: float = 0.0,
-        max_features: MaxFeatures = 1.0,
-        max_leaf_nodes: int | None = None,
-        min_impurity_decrease: float = 0.0,
-        bootstrap: Bootstrap = True,
-        oob_score: bool | str | Callable[..., Any] = False,
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-        verbose: int = 0,
-        warm_start: bool = False,
-        ccp_alpha: float = 0.0,
-        max_samples: float | None = None,
-        monotonic_cst: Any = None,
-        feature_sampling: FeatureSampling = "all",
-        replace: bool = True,
-        categorical_features: Any = None,
-        min_samples_category: int = 1,
-        category_order: CategoryOrder = "auto",
-        handle_unknown: HandleUnknown = "ignore",
-    ) -> None:
-        store_parameters(locals())
-
 
 @of_sklearn.ExtraTreesRegressor.register
-class ExtraTreesQuantileRegressor(QuantileForestRegressor):
+@with_parameters
+class ExtraTreesQuantileRegressor(QuantileForestRegressor, GrownParameters, ImpurityParameters):
     """Extremely randomized trees that predict quantiles, from all samples in their leaves.
 
     As `RandomForestQuantileRegressor`, with the trees of `ExtraTreesRegressor`.
@@ -389,36 +362,12 @@ class ExtraTreesQuantileRegressor(QuantileForestRegressor):
     (442, 2)
     """
 
+    default_quantiles: Any = 0.5
+    criterion: NumberCriterion = "squared_error"
+    max_samples_leaf: float | None = None
+    max_features: MaxFeatures = 1.0
+    bootstrap: Bootstrap = False
+    replace: bool = True
+
     _splitter: ClassVar[str] = "random"
     _tree_class: ClassVar[type[ExtraTreeRegressor]] = ExtraTreeRegressor
-
-    def __init__(
-        self,
-        n_estimators: int = 100,
-        *,
-        default_quantiles: Any = 0.5,
-        criterion: NumberCriterion = "squared_error",
-        max_depth: int | None = None,
-        min_samples_split: float = 2,
-        min_samples_leaf: float = 1,
-        max_samples_leaf: float | None = None,
-        min_weight_fraction_leaf: float = 0.0,
-        max_features: MaxFeatures = 1.0,
-        max_leaf_nodes: int | None = None,
-        min_impurity_decrease: float = 0.0,
-        bootstrap: Bootstrap = False,
-        oob_score: bool | str | Callable[..., Any] = False,
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-        verbose: int = 0,
-        warm_start: bool = False,
-        ccp_alpha: float = 0.0,
-        max_samples: float | None = None,
-        monotonic_cst: Any = None,
-        feature_sampling: FeatureSampling = "all",
-        replace: bool = True,
-        categorical_features: Any = None,
-        min_samples_category: int = 1,
-        handle_unknown: HandleUnknown = "ignore",
-    ) -> None:
-        store_parameters(locals())

@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from sklearn import ensemble as of_sklearn
 
 from spinney._common.types import (
-    Bootstrap,
     CategoryOrder,
     ClassCriterion,
-    FeatureSampling,
     ForestClassWeight,
-    HandleUnknown,
     MaxFeatures,
     NumberCriterion,
-    RandomState,
     SamplesByClass,
 )
-from spinney._fit.params import store_parameters
+from spinney._fit.params import with_parameters
+from spinney._fit.signatures import GrownParameters, ImpurityParameters
 from spinney.ensemble._forest import ForestClassifier, ForestRegressor
 from spinney.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 
 @of_sklearn.RandomForestClassifier.register
-class RandomForestClassifier(ForestClassifier):
+@with_parameters
+class RandomForestClassifier(ForestClassifier, GrownParameters, ImpurityParameters):
     """A random forest of classification trees with exact splits, for dense and sparse data.
 
     Predicts the mean of the predictions of its trees. Has the interface of
@@ -203,45 +200,20 @@ class RandomForestClassifier(ForestClassifier):
     True
     """
 
-    category_order: CategoryOrder
+    criterion: ClassCriterion = "gini"
+    max_features: MaxFeatures = "sqrt"
+    class_weight: ForestClassWeight = None
+    class_sampling: SamplesByClass | None = None
+    replace: bool = True
+    category_order: CategoryOrder = "auto"
+
     _splitter: ClassVar[str] = "best"
     _tree_class: ClassVar[type[DecisionTreeClassifier]] = DecisionTreeClassifier
 
-    def __init__(
-        self,
-        n_estimators: int = 100,
-        *,
-        criterion: ClassCriterion = "gini",
-        max_depth: int | None = None,
-        min_samples_split: float = 2,
-        min_samples_leaf: float = 1,
-        min_weight_fraction_leaf: float = 0.0,
-        max_features: MaxFeatures = "sqrt",
-        max_leaf_nodes: int | None = None,
-        min_impurity_decrease: float = 0.0,
-        bootstrap: Bootstrap = True,
-        oob_score: bool | str | Callable[..., Any] = False,
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-        verbose: int = 0,
-        warm_start: bool = False,
-        class_weight: ForestClassWeight = None,
-        ccp_alpha: float = 0.0,
-        max_samples: float | None = None,
-        monotonic_cst: Any = None,
-        feature_sampling: FeatureSampling = "all",
-        class_sampling: SamplesByClass | None = None,
-        replace: bool = True,
-        categorical_features: Any = None,
-        min_samples_category: int = 1,
-        category_order: CategoryOrder = "auto",
-        handle_unknown: HandleUnknown = "ignore",
-    ) -> None:
-        store_parameters(locals())
-
 
 @of_sklearn.RandomForestRegressor.register
-class RandomForestRegressor(ForestRegressor):
+@with_parameters
+class RandomForestRegressor(ForestRegressor, GrownParameters, ImpurityParameters):
     """A random forest of regression trees with exact splits, for dense and sparse data.
 
     Predicts the mean of the predictions of its trees. Has the interface of
@@ -405,37 +377,11 @@ class RandomForestRegressor(ForestRegressor):
     True
     """
 
-    category_order: CategoryOrder
+    criterion: NumberCriterion = "squared_error"
+    max_features: MaxFeatures = 1.0
+    replace: bool = True
+    quantile: float = 0.5
+    category_order: CategoryOrder = "auto"
+
     _splitter: ClassVar[str] = "best"
     _tree_class: ClassVar[type[DecisionTreeRegressor]] = DecisionTreeRegressor
-
-    def __init__(
-        self,
-        n_estimators: int = 100,
-        *,
-        criterion: NumberCriterion = "squared_error",
-        max_depth: int | None = None,
-        min_samples_split: float = 2,
-        min_samples_leaf: float = 1,
-        min_weight_fraction_leaf: float = 0.0,
-        max_features: MaxFeatures = 1.0,
-        max_leaf_nodes: int | None = None,
-        min_impurity_decrease: float = 0.0,
-        bootstrap: Bootstrap = True,
-        oob_score: bool | str | Callable[..., Any] = False,
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-        verbose: int = 0,
-        warm_start: bool = False,
-        ccp_alpha: float = 0.0,
-        max_samples: float | None = None,
-        monotonic_cst: Any = None,
-        feature_sampling: FeatureSampling = "all",
-        replace: bool = True,
-        quantile: float = 0.5,
-        categorical_features: Any = None,
-        min_samples_category: int = 1,
-        category_order: CategoryOrder = "auto",
-        handle_unknown: HandleUnknown = "ignore",
-    ) -> None:
-        store_parameters(locals())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
@@ -11,18 +10,14 @@ from numpy.typing import NDArray
 from spinney._common.checks import is_bool
 from spinney._common.messages import reject_parameter
 from spinney._common.types import (
-    Bootstrap,
     CategoryOrder,
-    FeatureSampling,
-    HandleUnknown,
     MaxFeatures,
-    RandomState,
-    SurvivalCriterion,
 )
 from spinney._explain.oob_scores import score_values
 from spinney._fit.draws import UnseenTrees
 from spinney._fit.leaf_rows import refuse_other_samples
-from spinney._fit.params import store_parameters
+from spinney._fit.params import with_parameters
+from spinney._fit.signatures import GrownParameters, SurvivalParameters
 from spinney._fit.survival import read_survival, score_risks, take_survival
 from spinney._fit.target import EncodedTarget
 from spinney.ensemble._forest import BaseForest
@@ -144,7 +139,8 @@ class BaseSurvivalForest(SurvivalForest, StoredSurvivalModel, BaseForest):
         return found
 
 
-class RandomSurvivalForest(BaseSurvivalForest):
+@with_parameters
+class RandomSurvivalForest(BaseSurvivalForest, GrownParameters, SurvivalParameters):
     """A random forest that predicts when an event will happen, from times that may be censored.
 
     Trees are grown by the exact log-rank statistic. Risks and curves are means over the trees. Has
@@ -324,42 +320,15 @@ class RandomSurvivalForest(BaseSurvivalForest):
     (2, 3)
     """
 
-    category_order: CategoryOrder
+    max_features: MaxFeatures = "sqrt"
+    replace: bool = True
+    category_order: CategoryOrder = "auto"
+
     _splitter: ClassVar[str] = "best"
 
-    def __init__(
-        self,
-        n_estimators: int = 100,
-        *,
-        criterion: SurvivalCriterion = "logrank",
-        max_depth: int | None = None,
-        min_samples_split: float = 6,
-        min_samples_leaf: float = 3,
-        min_weight_fraction_leaf: float = 0.0,
-        max_features: MaxFeatures = "sqrt",
-        max_leaf_nodes: int | None = None,
-        bootstrap: Bootstrap = True,
-        oob_score: bool | str | Callable[..., Any] = False,
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-        verbose: int = 0,
-        warm_start: bool = False,
-        max_samples: float | None = None,
-        low_memory: bool = False,
-        ccp_alpha: float = 0.0,
-        feature_sampling: FeatureSampling = "all",
-        replace: bool = True,
-        categorical_features: Any = None,
-        min_samples_category: int = 1,
-        category_order: CategoryOrder = "auto",
-        handle_unknown: HandleUnknown = "ignore",
-        min_events_leaf: int | None = None,
-        cause: int | None = None,
-    ) -> None:
-        store_parameters(locals())
 
-
-class ExtraSurvivalTrees(BaseSurvivalForest):
+@with_parameters
+class ExtraSurvivalTrees(BaseSurvivalForest, GrownParameters, SurvivalParameters):
     """Extremely randomized survival trees: thresholds are drawn.
 
     As `RandomSurvivalForest`, but for each feature of a node one threshold is drawn, and the cut
@@ -520,34 +489,7 @@ class ExtraSurvivalTrees(BaseSurvivalForest):
     (60,)
     """
 
-    _splitter: ClassVar[str] = "random"
+    max_features: MaxFeatures = "sqrt"
+    replace: bool = True
 
-    def __init__(
-        self,
-        n_estimators: int = 100,
-        *,
-        criterion: SurvivalCriterion = "logrank",
-        max_depth: int | None = None,
-        min_samples_split: float = 6,
-        min_samples_leaf: float = 3,
-        min_weight_fraction_leaf: float = 0.0,
-        max_features: MaxFeatures = "sqrt",
-        max_leaf_nodes: int | None = None,
-        bootstrap: Bootstrap = True,
-        oob_score: bool | str | Callable[..., Any] = False,
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-        verbose: int = 0,
-        warm_start: bool = False,
-        max_samples: float | None = None,
-        low_memory: bool = False,
-        ccp_alpha: float = 0.0,
-        feature_sampling: FeatureSampling = "all",
-        replace: bool = True,
-        categorical_features: Any = None,
-        min_samples_category: int = 1,
-        handle_unknown: HandleUnknown = "ignore",
-        min_events_leaf: int | None = None,
-        cause: int | None = None,
-    ) -> None:
-        store_parameters(locals())
+    _splitter: ClassVar[str] = "random"

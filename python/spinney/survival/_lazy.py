@@ -10,22 +10,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from spinney._common.progress import show_progress
 from spinney._common.types import (
-    Bootstrap,
-    CategoryOrder,
-    FeatureSampling,
-    HandleUnknown,
     MaxFeatures,
-    RandomState,
-    Splitter,
-    SurvivalCriterion,
-    Traversal,
 )
-from spinney._fit.params import store_parameters
+from spinney._fit.params import with_parameters
+from spinney._fit.signatures import LazyParameters, SurvivalParameters
 from spinney.ensemble._lazy_base import BaseLazyForest
 from spinney.survival._base import SurvivalForest, refuse_oob_score
 
 
-class LazySurvivalForest(SurvivalForest, BaseLazyForest):
+@with_parameters
+class LazySurvivalForest(SurvivalForest, BaseLazyForest, LazyParameters, SurvivalParameters):
     """A survival forest whose trees are never stored.
 
     `fit` only encodes the training data. A prediction expands the nodes of each tree that some
@@ -175,36 +169,7 @@ class LazySurvivalForest(SurvivalForest, BaseLazyForest):
     (1,)
     """
 
-    def __init__(
-        self,
-        n_estimators: int = 100,
-        *,
-        criterion: SurvivalCriterion = "logrank",
-        splitter: Splitter = "best",
-        traversal: Traversal = "auto",
-        max_depth: int | None = None,
-        min_samples_split: float = 6,
-        min_samples_leaf: float = 3,
-        min_weight_fraction_leaf: float = 0.0,
-        max_features: MaxFeatures = "sqrt",
-        max_leaf_nodes: int | None = None,
-        bootstrap: Bootstrap = True,
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-        verbose: int = 0,
-        max_samples: float | None = None,
-        low_memory: bool = False,
-        ccp_alpha: float = 0.0,
-        feature_sampling: FeatureSampling = "all",
-        replace: bool = True,
-        categorical_features: Any = None,
-        min_samples_category: int = 1,
-        category_order: CategoryOrder = "auto",
-        handle_unknown: HandleUnknown = "ignore",
-        min_events_leaf: int | None = None,
-        cause: int | None = None,
-    ) -> None:
-        store_parameters(locals())
+    max_features: MaxFeatures = "sqrt"
 
     def _predict_curves(
         self, X: Any, at: NDArray[np.float64], curve: str | int, oob_score: bool

@@ -9,14 +9,11 @@ from numpy.typing import NDArray
 
 from spinney._common.types import (
     CategoryOrder,
-    FeatureSampling,
-    HandleUnknown,
     MaxFeatures,
-    RandomState,
     Splitter,
-    SurvivalCriterion,
 )
-from spinney._fit.params import store_parameters
+from spinney._fit.params import with_parameters
+from spinney._fit.signatures import SurvivalParameters
 from spinney.survival._base import StoredSurvivalModel
 from spinney.tree._base import BaseDecisionTree
 
@@ -24,7 +21,8 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class SurvivalTree(StoredSurvivalModel, BaseDecisionTree):
+@with_parameters
+class SurvivalTree(StoredSurvivalModel, BaseDecisionTree, SurvivalParameters):
     """A survival tree with exact log-rank splits.
 
     It predicts when an event will happen, from times that may be censored: of some samples it is
@@ -159,32 +157,9 @@ class SurvivalTree(StoredSurvivalModel, BaseDecisionTree):
     [0.33, 4.83]
     """
 
-    category_order: CategoryOrder
-
-    def __init__(
-        self,
-        *,
-        criterion: SurvivalCriterion = "logrank",
-        splitter: Splitter = "best",
-        max_depth: int | None = None,
-        min_samples_split: float = 6,
-        min_samples_leaf: float = 3,
-        min_weight_fraction_leaf: float = 0.0,
-        max_features: MaxFeatures = None,
-        random_state: RandomState = None,
-        max_leaf_nodes: int | None = None,
-        low_memory: bool = False,
-        ccp_alpha: float = 0.0,
-        feature_sampling: FeatureSampling = "all",
-        n_jobs: int | None = None,
-        categorical_features: Any = None,
-        min_samples_category: int = 1,
-        category_order: CategoryOrder = "auto",
-        handle_unknown: HandleUnknown = "ignore",
-        min_events_leaf: int | None = None,
-        cause: int | None = None,
-    ) -> None:
-        store_parameters(locals())
+    splitter: Splitter = "best"
+    max_features: MaxFeatures = None
+    category_order: CategoryOrder = "auto"
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> Self:
         """Grow the tree.

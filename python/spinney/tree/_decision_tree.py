@@ -11,20 +11,19 @@ from spinney._common.types import (
     CategoryOrder,
     ClassCriterion,
     ClassWeight,
-    FeatureSampling,
-    HandleUnknown,
     MaxFeatures,
     NumberCriterion,
-    RandomState,
     Splitter,
 )
-from spinney._fit.params import store_parameters
+from spinney._fit.params import with_parameters
+from spinney._fit.signatures import ImpurityParameters
 from spinney._fit.target import ClassTarget, NumberTarget
 from spinney.tree._base import BaseDecisionTree
 
 
 @of_sklearn.DecisionTreeClassifier.register
-class DecisionTreeClassifier(ClassTarget, BaseDecisionTree):
+@with_parameters
+class DecisionTreeClassifier(ClassTarget, BaseDecisionTree, ImpurityParameters):
     """A classification tree with exact splits, for dense and sparse data.
 
     Has the interface of :class:`sklearn.tree.DecisionTreeClassifier`. The tree is the same, bit for
@@ -150,34 +149,13 @@ class DecisionTreeClassifier(ClassTarget, BaseDecisionTree):
     True
     """
 
+    criterion: ClassCriterion = "gini"
+    splitter: Splitter = "best"
+    max_features: MaxFeatures = None
+    class_weight: ClassWeight = None
+    category_order: CategoryOrder = "auto"
+
     __metadata_request__predict_proba: ClassVar[dict[str, str]] = {"check_input": UNUSED}
-
-    category_order: CategoryOrder
-
-    def __init__(
-        self,
-        *,
-        criterion: ClassCriterion = "gini",
-        splitter: Splitter = "best",
-        max_depth: int | None = None,
-        min_samples_split: float = 2,
-        min_samples_leaf: float = 1,
-        min_weight_fraction_leaf: float = 0.0,
-        max_features: MaxFeatures = None,
-        random_state: RandomState = None,
-        max_leaf_nodes: int | None = None,
-        min_impurity_decrease: float = 0.0,
-        class_weight: ClassWeight = None,
-        ccp_alpha: float = 0.0,
-        monotonic_cst: Any = None,
-        n_jobs: int | None = None,
-        feature_sampling: FeatureSampling = "all",
-        categorical_features: Any = None,
-        min_samples_category: int = 1,
-        category_order: CategoryOrder = "auto",
-        handle_unknown: HandleUnknown = "ignore",
-    ) -> None:
-        store_parameters(locals())
 
     def _weigh_classes(
         self,
@@ -223,7 +201,8 @@ class DecisionTreeClassifier(ClassTarget, BaseDecisionTree):
 
 
 @of_sklearn.DecisionTreeRegressor.register
-class DecisionTreeRegressor(NumberTarget, BaseDecisionTree):
+@with_parameters
+class DecisionTreeRegressor(NumberTarget, BaseDecisionTree, ImpurityParameters):
     """A regression tree with exact splits, for dense and sparse data.
 
     Has the interface of :class:`sklearn.tree.DecisionTreeRegressor`. The tree is the same, bit for
@@ -349,32 +328,11 @@ class DecisionTreeRegressor(NumberTarget, BaseDecisionTree):
     True
     """
 
-    category_order: CategoryOrder
-
-    def __init__(
-        self,
-        *,
-        criterion: NumberCriterion = "squared_error",
-        splitter: Splitter = "best",
-        max_depth: int | None = None,
-        min_samples_split: float = 2,
-        min_samples_leaf: float = 1,
-        min_weight_fraction_leaf: float = 0.0,
-        max_features: MaxFeatures = None,
-        random_state: RandomState = None,
-        max_leaf_nodes: int | None = None,
-        min_impurity_decrease: float = 0.0,
-        ccp_alpha: float = 0.0,
-        monotonic_cst: Any = None,
-        n_jobs: int | None = None,
-        feature_sampling: FeatureSampling = "all",
-        quantile: float = 0.5,
-        categorical_features: Any = None,
-        min_samples_category: int = 1,
-        category_order: CategoryOrder = "auto",
-        handle_unknown: HandleUnknown = "ignore",
-    ) -> None:
-        store_parameters(locals())
+    criterion: NumberCriterion = "squared_error"
+    splitter: Splitter = "best"
+    max_features: MaxFeatures = None
+    quantile: float = 0.5
+    category_order: CategoryOrder = "auto"
 
     def predict(self, X: Any, check_input: bool = True) -> NDArray[np.float64]:
         """Predict the target of each sample: the mean, median or quantile of its leaf.

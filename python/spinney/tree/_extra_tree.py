@@ -1,24 +1,16 @@
 """The estimators of single extremely randomised trees."""
 
-from typing import Any
+from dataclasses import field
 
 from sklearn import tree as of_sklearn
 
-from spinney._common.types import (
-    ClassCriterion,
-    ClassWeight,
-    FeatureSampling,
-    HandleUnknown,
-    MaxFeatures,
-    NumberCriterion,
-    RandomState,
-    Splitter,
-)
-from spinney._fit.params import store_parameters
+from spinney._common.types import CategoryOrder, MaxFeatures, Splitter
+from spinney._fit.params import with_parameters
 from spinney.tree._decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 
 @of_sklearn.ExtraTreeClassifier.register
+@with_parameters
 class ExtraTreeClassifier(DecisionTreeClassifier):
     """An extremely randomised classification tree, for dense and sparse data.
 
@@ -137,32 +129,14 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        criterion: ClassCriterion = "gini",
-        splitter: Splitter = "random",
-        max_depth: int | None = None,
-        min_samples_split: float = 2,
-        min_samples_leaf: float = 1,
-        min_weight_fraction_leaf: float = 0.0,
-        max_features: MaxFeatures = "sqrt",
-        random_state: RandomState = None,
-        max_leaf_nodes: int | None = None,
-        min_impurity_decrease: float = 0.0,
-        class_weight: ClassWeight = None,
-        ccp_alpha: float = 0.0,
-        monotonic_cst: Any = None,
-        n_jobs: int | None = None,
-        feature_sampling: FeatureSampling = "all",
-        categorical_features: Any = None,
-        min_samples_category: int = 1,
-        handle_unknown: HandleUnknown = "ignore",
-    ) -> None:
-        store_parameters(locals())
+    splitter: Splitter = "random"
+    max_features: MaxFeatures = "sqrt"
+    # Random thresholds need no order.
+    category_order: CategoryOrder = field(init=False)
 
 
 @of_sklearn.ExtraTreeRegressor.register
+@with_parameters
 class ExtraTreeRegressor(DecisionTreeRegressor):
     """An extremely randomised regression tree, for dense and sparse data.
 
@@ -281,26 +255,7 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        criterion: NumberCriterion = "squared_error",
-        splitter: Splitter = "random",
-        max_depth: int | None = None,
-        min_samples_split: float = 2,
-        min_samples_leaf: float = 1,
-        min_weight_fraction_leaf: float = 0.0,
-        max_features: MaxFeatures = 1.0,
-        random_state: RandomState = None,
-        max_leaf_nodes: int | None = None,
-        min_impurity_decrease: float = 0.0,
-        ccp_alpha: float = 0.0,
-        monotonic_cst: Any = None,
-        n_jobs: int | None = None,
-        feature_sampling: FeatureSampling = "all",
-        quantile: float = 0.5,
-        categorical_features: Any = None,
-        min_samples_category: int = 1,
-        handle_unknown: HandleUnknown = "ignore",
-    ) -> None:
-        store_parameters(locals())
+    splitter: Splitter = "random"
+    max_features: MaxFeatures = 1.0
+    # Random thresholds need no order.
+    category_order: CategoryOrder = field(init=False)

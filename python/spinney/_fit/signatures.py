@@ -1,0 +1,89 @@
+"""The parameters that trees and forests share, with the defaults that most of them have.
+
+A public class names its groups of parameters among its bases, and writes those that it alone has,
+or gives another default. `with_parameters` makes its `__init__` of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import field
+from typing import Any
+
+from spinney._common.types import (
+    Bootstrap,
+    CategoryOrder,
+    FeatureSampling,
+    HandleUnknown,
+    RandomState,
+    Splitter,
+    SurvivalCriterion,
+    Traversal,
+)
+from spinney._fit.params import with_parameters
+
+
+@with_parameters
+class TreeParameters:
+    """Of all trees and all forests of them."""
+
+    max_depth: int | None = None
+    min_samples_split: float = 2
+    min_samples_leaf: float = 1
+    min_weight_fraction_leaf: float = 0.0
+    max_leaf_nodes: int | None = None
+    n_jobs: int | None = None
+    random_state: RandomState = None
+    ccp_alpha: float = 0.0
+    feature_sampling: FeatureSampling = "all"
+    categorical_features: Any = None
+    min_samples_category: int = 1
+    handle_unknown: HandleUnknown = "ignore"
+
+
+@with_parameters
+class ImpurityParameters(TreeParameters):
+    """Of those that reduce an impurity, of classes or numbers."""
+
+    min_impurity_decrease: float = 0.0
+    monotonic_cst: Any = None
+
+
+@with_parameters
+class SurvivalParameters(TreeParameters):
+    """Of those whose targets are times of events."""
+
+    criterion: SurvivalCriterion = "logrank"
+    min_samples_split: float = 6
+    min_samples_leaf: float = 3
+    low_memory: bool = False
+    min_events_leaf: int | None = None
+    cause: int | None = None
+
+
+@with_parameters
+class BaggedParameters:
+    """Of all forests."""
+
+    n_estimators: int = field(default=100, kw_only=False)
+    bootstrap: Bootstrap = True
+    verbose: int = 0
+    max_samples: float | None = None
+
+
+@with_parameters
+class GrownParameters(BaggedParameters):
+    """Of forests that store their trees."""
+
+    oob_score: bool | str | Callable[..., Any] = False
+    warm_start: bool = False
+
+
+@with_parameters
+class LazyParameters(BaggedParameters):
+    """Of forests that grow what a prediction needs."""
+
+    splitter: Splitter = "best"
+    traversal: Traversal = "auto"
+    replace: bool = True
+    category_order: CategoryOrder = "auto"
