@@ -29,7 +29,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV CONDA_PREFIX
 
 VENVS := .venv
-ENVIRONMENTS := clients clusters conversions demo docs lint oldest peers test
+ENVIRONMENTS := clients clusters demo docs oldest peers test
 PIP := -m pip --disable-pip-version-check --quiet
 
 # There are three wheels. The one that is published has the release profile, the slowest to build.
@@ -41,22 +41,18 @@ CHECKED_WHEEL := dist/checked
 # Which of these each environment installs.
 WHEEL_clients := $(CHECKED_WHEEL)
 WHEEL_clusters := $(CHECKED_WHEEL)
-WHEEL_conversions := $(CHECKED_WHEEL)
 WHEEL_demo := $(QUICK_WHEEL)
 WHEEL_docs := $(QUICK_WHEEL)
-WHEEL_lint := $(CHECKED_WHEEL)
 WHEEL_oldest := $(CHECKED_WHEEL)
 WHEEL_peers := $(WHEEL)
 WHEEL_test := $(CHECKED_WHEEL)
 # The dependency groups of pyproject.toml that it installs beside the wheel, and extras of the wheel.
 GROUPS_clients := test clients
 GROUPS_clusters := test
-GROUPS_conversions := test conversions
 GROUPS_demo := demo
 GROUPS_docs := docs
-GROUPS_lint := lint
 GROUPS_oldest := test
-GROUPS_test := test
+GROUPS_test := test lint
 EXTRA_clusters := [dask,ray]
 # The pip of a fresh environment may be older than the first one that reads groups.
 PIP_WITH_GROUPS := "pip>=25.1"
@@ -83,10 +79,8 @@ PINS_oldest := \
 # take warnings for errors, and those of the compiler about a library are none of theirs.
 INSTALL_clients := --no-compile
 INSTALL_clusters := --no-compile
-INSTALL_conversions := --no-compile
 INSTALL_demo := --no-compile
 INSTALL_docs := --no-compile
-INSTALL_lint := --no-compile
 INSTALL_peers := --no-compile
 # What each environment is given if there is a wheel for its platform and its Python.
 OPTIONAL_peers := boruta catboost comprisk coverforest forestci imbalanced-learn lightgbm mapie pandas quantile-forest scikit-learn-intelex scikit-survival shap shapiq tl2cgen treelite xgboost-cpu ydf
@@ -101,7 +95,7 @@ CHECKED_WHEEL_SOURCES := $(shell find src python/spinney -not -path '*/__pycache
 # These are texts that come with the published wheel; the tests read those of the repository.
 WHEEL_SOURCES := $(CHECKED_WHEEL_SOURCES) $(wildcard python/README.md LICENSE LICENSES-CRATES.txt)
 
-.PHONY: help demo test test-all test-rust test-python test-oldest test-clients test-clusters test-conversions lint lint-rust lint-python lint-stubs \
+.PHONY: help demo test test-all test-rust test-python test-oldest test-clients test-clusters lint lint-rust lint-python lint-stubs \
 	lint-docs format fuzz fuzz-seeds coverage coverage-rust coverage-python bench sweep peers papers chart docs drawings gallery wheel clean check-python check-rust
 
 help: ## Show this list
@@ -112,12 +106,12 @@ demo: $(VENVS)/demo.stamp ## Show in a minute what spinney is for, against sciki
 
 test: test-rust test-python test-oldest ## Run all tests
 
-# Ten times as many random cases, which are new ones each time, and every combination of the
+# Many more random cases, which are new ones each time, and every combination of the
 # parameters of which `make test` tries a sample. The seed is printed at the beginning and at the end.
 # proptest gives up after so many cases that do not fit: with ten times as many cases, ten times as late.
 PROPTEST_ALL := PROPTEST_CASES=2560 PROPTEST_MAX_GLOBAL_REJECTS=10240 PROPTEST_MAX_LOCAL_REJECTS=655360
 test-all: SEED := $(or $(SEED),$(shell od -An -N4 -tu4 /dev/urandom | tr -d ' '))
-test-all: test-oldest $(VENVS)/test.stamp | check-rust ## Run all tests with ten times as many, new random cases (SEED=N: those of N)
+test-all: test-oldest $(VENVS)/test.stamp | check-rust ## Run all tests with many more, new random cases (SEED=N: those of N)
 	@echo "random cases of seed $(SEED)"
 	@trap 'test $$? -eq 0 || echo "to see this again: make test-all SEED=$(SEED)" >&2' EXIT; \
 	PROPTEST_RNG_SEED=$(SEED) $(PROPTEST_ALL) $(CARGO) test $(CARGO_TEST_FLAGS); \
@@ -148,10 +142,12 @@ test-oldest: $(VENVS)/oldest.stamp ## Run the tests of scikit-learn's interface 
 	$(VENVS)/oldest/bin/pytest -m oldest $(PYTEST_ARGS)
 
 SURVIVAL_TESTS := $(VENVS)/scikit-survival
-# Packages that take trees and forests of scikit-learn, with ours in their place.
-test-clients: $(VENVS)/clients.stamp $(SURVIVAL_TESTS).stamp ## Run the tests with shap, dtreeviz, skops, mlflow and others
+# Packages that take trees and forests of scikit-learn, with ours in their place, and those that our
+# models are converted for. They are large, and `make test` skips the tests that need them.
+CONVERSION_TESTS := tests/conversion/test_conversions.py tests/package/test_docs.py
+test-clients: $(VENVS)/clients.stamp $(SURVIVAL_TESTS).stamp ## Run the tests with shap, treelite, ONNX, dtreeviz, mlflow and others
 	@$(VENVS)/clients/bin/python -c '$(INSTALLED)'
-	SCIKIT_SURVIVAL_TESTS=$(SURVIVAL_TESTS)/tests $(VENVS)/clients/bin/pytest tests/clients $(PYTEST_FLAGS)
+	SCIKIT_SURVIVAL_TESTS=$(SURVIVAL_TESTS)/tests $(VENVS)/clients/bin/pytest tests/clients $(CONVERSION_TESTS) $(PYTEST_FLAGS)
 
 # The tests of scikit-survival are in its source distribution, not in its wheel.
 SURVIVAL_VERSION := import importlib.metadata as m; print(m.version("scikit-survival"))
@@ -166,11 +162,6 @@ $(SURVIVAL_TESTS).stamp: $(VENVS)/clients.stamp
 test-clusters: $(VENVS)/clusters.stamp ## Run the tests of forests that Dask and Ray grow
 	@$(VENVS)/clusters/bin/python -c '$(INSTALLED)'
 	$(VENVS)/clusters/bin/pytest tests/cluster/test_dask.py tests/cluster/test_ray.py $(PYTEST_FLAGS)
-
-# These libraries are large, and `make test` skips the tests that need them.
-test-conversions: $(VENVS)/conversions.stamp ## Run the tests with shap, treelite, ONNX and matplotlib
-	@$(VENVS)/conversions/bin/python -c '$(INSTALLED)'
-	$(VENVS)/conversions/bin/pytest tests/conversion/test_conversions.py tests/package/test_docs.py $(PYTEST_ARGS)
 
 lint: lint-rust lint-docs lint-python lint-stubs ## Run all static checks
 
@@ -187,24 +178,24 @@ lint-rust: | check-rust ## rustfmt, clippy, and a plain check without the Python
 lint-docs: | check-rust ## rustdoc: every link resolves
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps --features python
 
-lint-python: $(VENVS)/lint.stamp ## ruff and mypy
-	$(VENVS)/lint/bin/ruff check
-	$(VENVS)/lint/bin/ruff format --check
-	$(VENVS)/lint/bin/python tools/docstrings.py --check
-	$(VENVS)/lint/bin/python tools/index_page.py --check
-	$(VENVS)/lint/bin/python tools/licences.py --check
-	$(VENVS)/lint/bin/mypy --strict python/spinney tests/package/typed_uses.py
+lint-python: $(VENVS)/test.stamp ## ruff and mypy
+	$(VENVS)/test/bin/ruff check
+	$(VENVS)/test/bin/ruff format --check
+	$(VENVS)/test/bin/python tools/docstrings.py --check
+	$(VENVS)/test/bin/python tools/index_page.py --check
+	$(VENVS)/test/bin/python tools/licences.py --check
+	$(VENVS)/test/bin/mypy --strict python/spinney tests/package/typed_uses.py
 
-lint-stubs: $(VENVS)/lint.stamp ## The stub of the compiled module says what the module has
-	$(VENVS)/lint/bin/python -m mypy.stubtest --mypy-config-file pyproject.toml spinney._spinney
+lint-stubs: $(VENVS)/test.stamp ## The stub of the compiled module says what the module has
+	$(VENVS)/test/bin/python -m mypy.stubtest --mypy-config-file pyproject.toml spinney._spinney
 
-format: $(VENVS)/lint.stamp | check-rust ## Rewrite the sources in the house format
+format: $(VENVS)/test.stamp | check-rust ## Rewrite the sources in the house format
 	$(CARGO) fmt --all
-	$(VENVS)/lint/bin/python tools/docstrings.py
-	$(VENVS)/lint/bin/python tools/index_page.py
-	$(VENVS)/lint/bin/python tools/licences.py
-	$(VENVS)/lint/bin/ruff check --fix
-	$(VENVS)/lint/bin/ruff format
+	$(VENVS)/test/bin/python tools/docstrings.py
+	$(VENVS)/test/bin/python tools/index_page.py
+	$(VENVS)/test/bin/python tools/licences.py
+	$(VENVS)/test/bin/ruff check --fix
+	$(VENVS)/test/bin/ruff format
 
 # Needs cargo-fuzz, and no toolchain but ours, as it does without a sanitizer: indices are checked
 # anyway. With a nightly toolchain: RUSTUP_TOOLCHAIN=nightly make fuzz FUZZ_SANITIZER=address.

@@ -30,10 +30,10 @@ SAME_ARRAYS = [name for name in TREE_ARRAYS if name != "threshold"]
 
 
 def optional(name):
-    """Import a library of the group `conversions`, or skip the test."""
+    """Import a library of the group `clients`, or skip the test."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return pytest.importorskip(name, reason=f"{name} is in the dependency group 'conversions'")
+        return pytest.importorskip(name, reason=f"{name} is in the dependency group 'clients'")
 
 
 @contextlib.contextmanager
@@ -436,7 +436,7 @@ def test_treelite_is_optional(monkeypatch):
 def test_sklearn_draws_converted_trees():
     """plot_tree takes a converted tree as it is."""
     matplotlib = pytest.importorskip(
-        "matplotlib", reason="matplotlib is in the dependency group 'conversions'"
+        "matplotlib", reason="matplotlib is in the dependency group 'clients'"
     )
     matplotlib.use("Agg")
     X, y = load_breast_cancer(return_X_y=True)

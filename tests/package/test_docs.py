@@ -17,7 +17,7 @@ PAGES = sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md"))
 PAGES = [page for page in PAGES if not page.startswith(("api/generated", "_build"))]
 BLOCK = re.compile(r"^```(python|output)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 CONTENTS = re.compile(r"^```\{toctree\}\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-# Libraries of the group `conversions` and the extra `dask`, which `make test` does not install.
+# Libraries of the group `clients` and the extra `dask`, which `make test` does not install.
 OPTIONAL = ("distributed", "onnxruntime", "shap", "skl2onnx", "treelite")
 
 
