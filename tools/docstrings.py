@@ -23,82 +23,58 @@ from written import REPOSITORY, write_all
 SOURCES = REPOSITORY / "python" / "spinney"
 WIDTH = 100
 
-# Which vocabulary the docstrings of a class, method or function take, by file.
+# Which vocabulary the docstring of a class, method or function takes, by its name.
 QUERY, TRAINING = descriptions.QUERY, descriptions.TRAINING
-TREES = {
+VOCABULARY_OF = {
     "DecisionTreeClassifier": descriptions.TREE_CLASSIFIER,
     "DecisionTreeRegressor": descriptions.TREE_REGRESSOR,
     "ExtraTreeClassifier": descriptions.TREE_CLASSIFIER,
     "ExtraTreeRegressor": descriptions.TREE_REGRESSOR,
-    "predict": QUERY,
-    "predict_proba": QUERY,
+    "RandomForestClassifier": descriptions.FOREST_CLASSIFIER,
+    "RandomForestRegressor": descriptions.FOREST_REGRESSOR,
+    "ExtraTreesClassifier": descriptions.FOREST_CLASSIFIER,
+    "ExtraTreesRegressor": descriptions.FOREST_REGRESSOR,
+    "BalancedRandomForestClassifier": descriptions.BALANCED_CLASSIFIER,
+    "RandomForestQuantileRegressor": descriptions.QUANTILE_FOREST,
+    "ExtraTreesQuantileRegressor": descriptions.QUANTILE_FOREST,
+    "LazyForestClassifier": descriptions.LAZY_CLASSIFIER,
+    "LazyForestRegressor": descriptions.LAZY_REGRESSOR,
+    "RandomTreesEmbedding": descriptions.EMBEDDING,
+    "IsolationForest": descriptions.ISOLATION_FOREST,
+    "SurvivalTree": descriptions.SURVIVAL_TREE,
+    "RandomSurvivalForest": descriptions.SURVIVAL_FOREST,
+    "ExtraSurvivalTrees": descriptions.SURVIVAL_FOREST,
+    "LazySurvivalForest": descriptions.LAZY_SURVIVAL_FOREST,
+    "Boruta": descriptions.FEATURES,
+    "MissForestImputer": descriptions.FEATURES,
+    "cost_complexity_pruning_path": TRAINING,
+    **dict.fromkeys(
+        ("cross_validate", "cross_val_score", "cross_val_predict"), descriptions.CROSS_VALIDATION
+    ),
+    **dict.fromkeys(
+        (
+            "apply",
+            "decision_function",
+            "decision_path",
+            "explore",
+            "path_length",
+            "predict",
+            "predict_log_proba",
+            "predict_proba",
+            "predict_standard_error",
+            "score_samples",
+        ),
+        QUERY,
+    ),
 }
-VOCABULARIES = {
-    "ensemble/_bagged.py": {
-        "fit": descriptions.FOREST_TRAINING,
-        "predict": QUERY,
-        "predict_proba": QUERY,
-    },
-    "tree/_extra_tree.py": TREES,
-    "tree/_decision_tree.py": TREES,
-    "_explain/uncertainty.py": {"predict_standard_error": QUERY},
-    "ensemble/_forest.py": {"predict": QUERY},
-    "ensemble/_forest_trees.py": {"apply": QUERY, "decision_path": QUERY},
-    "ensemble/_random_trees_embedding.py": {
-        "RandomTreesEmbedding": descriptions.EMBEDDING,
-        "transform": QUERY,
-    },
-    "ensemble/_isolation_forest.py": {
-        "IsolationForest": descriptions.ISOLATION_FOREST,
-        **dict.fromkeys(("path_length", "score_samples", "decision_function", "predict"), QUERY),
-    },
-    "feature_selection/_boruta.py": {"Boruta": descriptions.FEATURES},
-    "impute/_miss_forest.py": {"MissForestImputer": descriptions.FEATURES},
-    "_fit/target.py": {"predict_log_proba": QUERY},
-    "tree/_base.py": {
-        "fit": TRAINING,
-        "apply": QUERY,
-        "decision_path": QUERY,
-        "cost_complexity_pruning_path": TRAINING,
-    },
-    "ensemble/_extra_trees.py": {
-        "ExtraTreesClassifier": descriptions.FOREST_CLASSIFIER,
-        "ExtraTreesRegressor": descriptions.FOREST_REGRESSOR,
-    },
-    "ensemble/_balanced_forest.py": {
-        "BalancedRandomForestClassifier": descriptions.BALANCED_CLASSIFIER,
-    },
-    "ensemble/_quantile_forests.py": {
-        "RandomForestQuantileRegressor": descriptions.QUANTILE_FOREST,
-        "ExtraTreesQuantileRegressor": descriptions.QUANTILE_FOREST,
-        "predict": QUERY,
-        "quantile_ranks": QUERY,
-    },
-    "ensemble/_random_forest.py": {
-        "RandomForestClassifier": descriptions.FOREST_CLASSIFIER,
-        "RandomForestRegressor": descriptions.FOREST_REGRESSOR,
-    },
-    "ensemble/_lazy.py": {
-        "LazyForestClassifier": descriptions.LAZY_CLASSIFIER,
-        "LazyForestRegressor": descriptions.LAZY_REGRESSOR,
-    },
-    "ensemble/_lazy_base.py": {"explore": QUERY},
-    "survival/_tree.py": {
-        "SurvivalTree": descriptions.SURVIVAL_TREE,
-        "fit": descriptions.SURVIVAL_TRAINING,
-        "predict": QUERY,
-    },
-    "survival/_forest.py": {
-        "RandomSurvivalForest": descriptions.SURVIVAL_FOREST,
-        "ExtraSurvivalTrees": descriptions.SURVIVAL_FOREST,
-    },
-    "survival/_lazy.py": {"LazySurvivalForest": descriptions.LAZY_SURVIVAL_FOREST},
-    "survival/_base.py": {"fit": descriptions.SURVIVAL_FOREST_TRAINING, "predict": QUERY},
-    "model_selection/_functions.py": {
-        "cross_validate": descriptions.CROSS_VALIDATION,
-        "cross_val_score": descriptions.CROSS_VALIDATION,
-        "cross_val_predict": descriptions.CROSS_VALIDATION,
-    },
+# Methods whose names have other meanings in other files.
+OWN = {
+    "tree/_base.py": {"fit": TRAINING},
+    "ensemble/_bagged.py": {"fit": descriptions.FOREST_TRAINING},
+    "ensemble/_quantile_base.py": {"fit": descriptions.FOREST_TRAINING},
+    "ensemble/_random_trees_embedding.py": {"transform": QUERY},
+    "survival/_tree.py": {"fit": descriptions.SURVIVAL_TRAINING},
+    "survival/_base.py": {"fit": descriptions.SURVIVAL_FOREST_TRAINING},
 }
 
 # "name : type", the first line of an entry of a numpydoc section.
@@ -158,11 +134,11 @@ def wrap(text: str, margin: str) -> list[str]:
 
 def write_sources() -> dict[Path, str]:
     """Return the text of each file that has such docstrings."""
-    files = {SOURCES / name: vocabularies for name, vocabularies in VOCABULARIES.items()}
-    return {
-        file: write_docstrings(file.read_text(encoding="utf-8"), vocabularies)
-        for file, vocabularies in files.items()
-    }
+    written = {}
+    for file in SOURCES.rglob("*.py"):
+        vocabularies = VOCABULARY_OF | OWN.get(file.relative_to(SOURCES).as_posix(), {})
+        written[file] = write_docstrings(file.read_text(encoding="utf-8"), vocabularies)
+    return written
 
 
 if __name__ == "__main__":

@@ -149,7 +149,7 @@ class CrossConformalRegressor(FoldConformal, ConformalRegressor):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples.
+            The samples. Sparse formats other than CSR are converted to it.
 
         Returns
         -------

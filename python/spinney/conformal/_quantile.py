@@ -143,7 +143,7 @@ class ConformalizedQuantileRegressor(BagConformal, ConformalRegressor):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples.
+            The samples. Sparse formats other than CSR are converted to it.
 
         Returns
         -------

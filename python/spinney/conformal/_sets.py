@@ -71,7 +71,7 @@ class ConformalClassifier(ClassifierMixin, Conformal):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples.
+            The samples. Sparse formats other than CSR are converted to it.
 
         Returns
         -------

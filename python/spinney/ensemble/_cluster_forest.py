@@ -84,7 +84,7 @@ class ClusterForest(BaseForest):
         Parameters
         ----------
         X : {array-like, sparse matrix, collection} of shape (n_samples, n_features)
-            The samples.
+            The samples. Sparse formats other than CSR are converted to it.
         *args, **options
             The parameters of the local class, unless `X` is a collection.
 
@@ -146,7 +146,7 @@ class ClusterClassifier(ClusterForest, ForestClassifier):
         Parameters
         ----------
         X : {array-like, sparse matrix, collection} of shape (n_samples, n_features)
-            The samples.
+            The samples. Sparse formats other than CSR are converted to it.
 
         Returns
         -------

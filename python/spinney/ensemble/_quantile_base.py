@@ -90,8 +90,9 @@ class QuantileForestRegressor(ForestRegressor):
             windows of time. A list with an array of indices (repeated for samples that count
             several times), or a mask, for each of the `n_estimators` trees; or an array or sparse
             matrix of counts of shape (n_estimators, n_samples). Trees weigh samples by
-            `sample_weight` times the count. What is out of bag follows them. With `warm_start` the
-            samples of all trees, also of those that are there.
+            `sample_weight` times the count. Samples that a tree does not get are out of bag for it.
+            With `warm_start`, give the samples of all trees, including those that are already
+            grown.
         sparse_pickle : bool, default=False
             Has no effect, as leaves are kept in few bytes in any case. For quantile-forest's sake.
 
