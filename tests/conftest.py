@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, settings
 
 settings.register_profile(
     "spinney",
-    max_examples=60,
+    max_examples=30,
     # The same examples at every run, so that a failure is one of the change at hand.
     derandomize=True,
     # A busy machine does not turn a slow example into a failure.
@@ -20,7 +20,7 @@ settings.register_profile(
 settings.register_profile(
     "spinney-all",
     settings.get_profile("spinney"),
-    # `strategies.examples` gives every test ten times as many.
+    # `strategies.examples` gives every test twenty times as many.
     max_examples=600,
     # New examples at every run, of the seed that `make test-all` prints.
     derandomize=False,
@@ -35,7 +35,7 @@ def pytest_addoption(parser):
     parser.addoption(
         "--all-cases",
         action="store_true",
-        help="run all cases of tests marked `pairwise`, and ten times as many random examples",
+        help="run all cases of tests marked `pairwise`, and twenty times as many random examples",
     )
 
 

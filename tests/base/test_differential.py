@@ -178,7 +178,7 @@ def draw_folds(drawn, n):
     return PredefinedSplit(parts)
 
 
-@examples(30)
+@examples(15)
 @pytest.mark.parametrize("estimator_class", [*ESTIMATORS, *FORESTS, *LAZY_FORESTS])
 @given(drawn=st.data())
 def test_predictions_of_folds_are_those_of_a_loop(estimator_class, drawn):
@@ -199,7 +199,7 @@ def test_predictions_of_folds_are_those_of_a_loop(estimator_class, drawn):
     assert_same(found, expected)
 
 
-@examples(20)
+@examples(10)
 @pytest.mark.parametrize("estimator_class", [*ESTIMATORS, *FORESTS, *LAZY_FORESTS])
 @given(drawn=st.data())
 def test_scores_of_folds_are_those_of_a_loop(estimator_class, drawn):
@@ -225,7 +225,7 @@ def test_scores_of_folds_are_those_of_a_loop(estimator_class, drawn):
             assert_same(found, expected)
 
 
-@examples(30)
+@examples(15)
 @pytest.mark.parametrize("forest_class", FORESTS)
 @given(drawn=st.data())
 def test_lazy_forests_are_grown_ones(forest_class, drawn):
@@ -247,7 +247,7 @@ def test_lazy_forests_are_grown_ones(forest_class, drawn):
         assert_same(outcome(partial(ask, lazy)), outcome(partial(ask, case.estimator)))
 
 
-@examples(40)
+@examples(20)
 @pytest.mark.parametrize("forest_class", FORESTS)
 @given(drawn=st.data())
 def test_scores_out_of_bag_are_those_of_unseen_rows(forest_class, drawn):

@@ -76,9 +76,9 @@ model = spinney.IsolationForest(n_estimators=100_000, random_state=0, n_jobs=2)
     ),
     "prediction of a forest": (
         """
-X = rng.random((200_000, 10), dtype=np.float32)
+X = rng.random((2_000_000, 10), dtype=np.float32)
 y = rng.random(2000)
-model = spinney.RandomForestRegressor(1000, random_state=0, n_jobs=1).fit(X[:2000], y)
+model = spinney.RandomForestRegressor(100, random_state=0, n_jobs=1).fit(X[:2000], y)
 """,
         "model.predict(X)",
     ),
@@ -92,9 +92,9 @@ model = spinney.RandomForestRegressor(100_000, max_leaf_nodes=50_000, random_sta
     ),
     "paths of rows": (
         """
-X = rng.random((100_000, 10), dtype=np.float32)
+X = rng.random((1_000_000, 10), dtype=np.float32)
 y = rng.random(2000)
-model = spinney.RandomForestRegressor(1000, random_state=0, n_jobs=1).fit(X[:2000], y)
+model = spinney.RandomForestRegressor(100, random_state=0, n_jobs=1).fit(X[:2000], y)
 """,
         "model.decision_path(X)",
     ),

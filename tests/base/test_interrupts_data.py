@@ -30,8 +30,9 @@ def seconds(interrupt_after):
     signal.setitimer(signal.ITIMER_REAL, 0)
     return time.monotonic() - started
 
+# A machine that is busy may be late, but not each time.
 whole = seconds(0)
-print(min(seconds(whole / 10) for _ in range(5)) / whole)
+print(any(seconds(whole / 10) < whole / 2 for _ in range(5)))
 """
 
 # Trees that are unpacked one after the other. The copies of a forest share their trees.
@@ -54,7 +55,7 @@ WORK = {
     # Numbers are sorted. Nothing can be split, so that this takes most of the time.
     "target": (
         """
-y = rng.random(6_000_000)
+y = rng.random(4_000_000)
 X = np.zeros((len(y), 1), dtype=np.uint8)
 model = spinney.DecisionTreeRegressor()
 """,
@@ -72,7 +73,7 @@ model = spinney.DecisionTreeRegressor()
     "labels": (
         """
 from spinney._data.levels import number_distinct
-y = rng.permutation(np.arange(2_000_000)).astype("U8")
+y = rng.permutation(np.arange(1_000_000)).astype("U8")
 """,
         "number_distinct(y)",
     ),
@@ -95,4 +96,4 @@ def test_ctrl_c_does_not_wait(kind):
     prepare, work = WORK[kind]
     command = [sys.executable, "-c", PROGRAM.format(prepare=prepare, work=work)]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-    assert float(done.stdout) < 0.5
+    assert done.stdout == "True\n"

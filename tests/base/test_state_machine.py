@@ -400,9 +400,9 @@ class Estimators(RuleBasedStateMachine):
         np.testing.assert_array_equal(lazy.predict(X), self.model.predict(X))
 
 
-# Steps of a run, and runs: `make test-all` has ten times as many runs.
+# Steps of a run, and runs: `make test-all` has twenty times as many runs.
 N_STEPS = 20
-N_RUNS = {"trees": 30, "forests": 40, "lazy forests": 15}
+N_RUNS = {"trees": 15, "forests": 20, "lazy forests": 8}
 
 
 # Columns are found by their types in arrays, too, which have none.

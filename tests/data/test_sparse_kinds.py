@@ -66,10 +66,10 @@ def take_first(X):
 def list_results(estimator, X, y):
     """Return what everything that takes a matrix answers."""
     results = {
-        "cross_val_predict": cross_val_predict(estimator, X, y),
-        "probabilities": cross_val_predict(estimator, X, y, method="predict_proba"),
-        "cross_val_score": cross_val_score(estimator, X, y),
-        "cross_validate": cross_validate(estimator, X, y)["test_score"],
+        "cross_val_predict": cross_val_predict(estimator, X, y, cv=2),
+        "probabilities": cross_val_predict(estimator, X, y, cv=2, method="predict_proba"),
+        "cross_val_score": cross_val_score(estimator, X, y, cv=2),
+        "cross_validate": cross_validate(estimator, X, y, cv=2)["test_score"],
     }
     estimator.fit(X, y)
     row = X.iloc[:1] if hasattr(X, "iloc") else take_first(X)

@@ -72,7 +72,7 @@ def rows(draw, n_samples):
     return listed if kind == "list" else np.array(listed, dtype=draw(st.sampled_from(("i4", "i8"))))
 
 
-@examples(60, deadline=None)
+@examples(30, deadline=None)
 @given(st.data(), st.sampled_from((*TREE_OF_TASK,)), st.booleans(), st.booleans())
 def test_rows_of_a_data_set_give_the_bits_of_the_rows(draw, task, is_sparse, is_forest):
     """Any task, storage, splitter, kind of draw, stop rule, weights, missing values, categories."""

@@ -66,7 +66,7 @@ def test_everything_comes_back(is_sparse, tmp_path):
     assert sorted(child.name for child in tmp_path.iterdir()) == ["again", "data.spinney", "view"]
 
 
-@examples(40, deadline=None)
+@examples(20, deadline=None)
 @given(st.data(), st.booleans())
 def test_any_matrix_comes_back(tmp_path_factory, drawn, is_sparse):
     values = drawn.draw(st.sampled_from((SMALL_INTEGERS, AWKWARD_NUMBERS)))
@@ -98,7 +98,7 @@ def test_ranks_of_every_width(is_sparse, n_distinct, tmp_path):
 def test_files_are_mapped(is_sparse, tmp_path):
     """The memory of the process has the file, and not a copy of it."""
     rng = np.random.default_rng(0)
-    X = rng.integers(0, 100, (400_000, 30)).astype(np.float32)
+    X = rng.integers(0, 100, (200_000, 30)).astype(np.float32)
     X = sp.csr_matrix(X * (rng.random(X.shape) < 0.2)) if is_sparse else X
     Dataset(X).save(tmp_path / "data")
     script = """

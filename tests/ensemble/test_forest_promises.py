@@ -27,7 +27,7 @@ def criteria_of(forest_class):
 
 
 @few_rows
-@examples(30)
+@examples(15)
 @every_forest
 @given(drawn=st.data(), rules=stop_rules(), sampling=samplings, seed=seeds)
 def test_forest_is_the_mean_of_its_trees(forest_class, drawn, rules, sampling, seed):
@@ -44,7 +44,7 @@ def test_forest_is_the_mean_of_its_trees(forest_class, drawn, rules, sampling, s
 
 
 @few_rows
-@examples(6, phases=[Phase.generate])
+@examples(3, phases=[Phase.generate])
 @every_forest
 @given(drawn=st.data(), sampling=samplings, seed=seeds)
 def test_storage_does_not_matter(forest_class, drawn, sampling, seed):
@@ -96,7 +96,7 @@ def test_first_tree_without_bootstrap_is_the_tree(forest_class):
 
 
 @few_rows
-@examples(25)
+@examples(12)
 @every_forest
 @given(
     drawn=st.data(), sampling=samplings, seed=seeds, steps=st.sets(st.integers(1, 7), max_size=3)
@@ -114,7 +114,7 @@ def test_neither_threads_nor_steps_matter(forest_class, drawn, sampling, seed, s
 
 
 @few_rows
-@examples(25)
+@examples(12)
 @every_forest
 @given(drawn=st.data(), sampling=samplings, seed=seeds)
 def test_every_tree_can_be_grown_again(forest_class, drawn, sampling, seed):

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn.ensemble
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_iris
@@ -16,6 +16,7 @@ from sklearn.metrics import roc_auc_score
 
 import spinney
 from spinney import Dataset, IsolationForest
+from strategies import examples
 
 X_IRIS = load_iris().data
 
@@ -69,7 +70,7 @@ def test_trees_have_the_samples_that_they_say():
         np.testing.assert_array_equal(leaves[is_leaf], tree.tree_.n_node_samples[is_leaf])
 
 
-@settings(max_examples=40)
+@examples(20)
 @given(
     n_samples=st.integers(1, 300),
     n_features=st.integers(1, 8),

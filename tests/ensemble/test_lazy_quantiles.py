@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import make_regression
@@ -12,6 +12,7 @@ from spinney import (
     LazyForestRegressor,
     RandomForestQuantileRegressor,
 )
+from strategies import examples
 
 QUANTILES = [0.0, 0.1, 0.5, 0.93, 1.0]
 INTERPOLATIONS = ["linear", "lower", "higher", "midpoint", "nearest"]
@@ -44,7 +45,7 @@ def fits(draw):
     return params, (X, np.round(y / 20), weights), rng.normal(size=(draw(st.integers(1, 90)), 4))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(30)
 @given(
     fits(),
     st.sampled_from(["best", "random"]),

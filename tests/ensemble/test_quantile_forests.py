@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from scipy.stats import percentileofscore
@@ -24,6 +24,7 @@ from spinney import (
     grow_with,
 )
 from spinney._fit import leaf_rows
+from strategies import examples
 
 FORESTS = [RandomForestQuantileRegressor, ExtraTreesQuantileRegressor]
 QUANTILES = [0.0, 0.05, 0.37, 0.5, 0.9, 1.0]
@@ -326,7 +327,7 @@ def test_leaves_keep_some_samples(forest_class, limit):
     n_outputs=st.integers(1, 2),
     max_samples=st.sampled_from([None, 3]),
 )
-@settings(max_examples=25, deadline=None)
+@examples(12)
 def test_storage_and_threads_do_not_matter(seed, n_samples, n_outputs, max_samples):
     rng = np.random.default_rng(seed)
     X = rng.integers(-2, 3, size=(n_samples, 4)).astype(float)

@@ -274,7 +274,7 @@ def test_rows_of_a_class_without_weight_do_not_count(class_weight, sampling):
     np.testing.assert_allclose(masked.predict_proba(X)[:, 1:], alone.predict_proba(X), rtol=ROUNDED)
 
 
-@examples(60)
+@examples(30)
 @given(drawn=st.data())
 def test_root_weights_of_any_weights(drawn):
     """Random labels and weights, also where a sample lacks classes."""

@@ -71,7 +71,7 @@ AWKWARD_NUMBERS = (
 
 
 def examples(number, **others):
-    """Return settings for a number of random examples; `make test-all` has ten times as many."""
+    """Return settings for a number of random examples; `make test-all` has twenty times as many."""
     times = settings().max_examples / settings.get_profile("spinney").max_examples
     return settings(max_examples=round(number * times), **others)
 

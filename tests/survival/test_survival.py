@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
@@ -26,6 +26,7 @@ from spinney.survival import (
     kaplan_meier_estimator,
 )
 from spinney.survival._step_function import StepFunction
+from strategies import examples
 
 FORESTS = [RandomSurvivalForest, ExtraSurvivalTrees]
 MODELS = [SurvivalTree, LazySurvivalForest, *FORESTS]
@@ -265,7 +266,7 @@ def fits(draw):
     return params, (train, (events, times)), rng.normal(size=(draw(st.integers(1, 60)), 5))
 
 
-@settings(max_examples=40, deadline=None)
+@examples(20)
 @given(fits(), st.sampled_from(["best", "random"]), st.sampled_from(["auto", "batched", "single"]))
 def test_lazy_forests_are_the_grown_ones(fit, splitter, traversal):
     params, (train, y), query = fit
@@ -281,7 +282,7 @@ def test_lazy_forests_are_the_grown_ones(fit, splitter, traversal):
         np.testing.assert_array_equal(*curves)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(15)
 @given(fits(), st.sampled_from(FORESTS))
 def test_storage_threads_and_order_do_not_matter(fit, forest_class):
     params, (train, (events, times)), query = fit
@@ -642,7 +643,7 @@ def test_frames_with_categories_and_missing_values():
     assert forest.score(frame, Y) > 0.7
 
 
-@settings(max_examples=60, deadline=None)
+@examples(30)
 @given(
     st.lists(st.tuples(st.booleans(), st.integers(0, 6), st.integers(0, 6)), max_size=40),
 )

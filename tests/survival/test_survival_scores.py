@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import model_selection as of_sklearn
 from sklearn.base import clone
@@ -28,6 +28,7 @@ from spinney.survival import (
     integrated_brier_score,
     make_survival_scorer,
 )
+from strategies import examples
 
 NAMES = [
     "concordance",
@@ -62,7 +63,7 @@ def find_unseen(events, times, at):
 targets = st.tuples(st.integers(0, 2**32 - 1), st.sampled_from([1, 2, 3]))
 
 
-@settings(max_examples=25, deadline=None)
+@examples(12)
 @given(targets)
 def test_scores_are_their_definitions(target):
     seed, n_causes = target
@@ -118,7 +119,7 @@ def test_scores_are_their_definitions(target):
     assert found[1:4] == (n_pairs[0], n_pairs[2], n_pairs[1])
 
 
-@settings(max_examples=25, deadline=None)
+@examples(12)
 @given(targets)
 def test_without_censoring_weights_are_one(target):
     risks, _, times = make_data(target[0])
