@@ -475,8 +475,8 @@ def test_folds_that_descend_together_are_refits(criterion, bootstrap, cv):
 
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_leave_one_out_keeps_no_lists_of_training_rows(function):
-    """Lists of the rows of all folds took 12 bytes for each pair of rows: 1 MB."""
-    n = 300
+    """Lists of the rows of all folds took 12 bytes for each pair of rows: 3 MB."""
+    n = 500
     X = np.random.default_rng(0).integers(0, 9, (n, 3)).astype(float)
     y = (X.sum(axis=1) > 12).astype(int)
     tree = DecisionTreeClassifier(criterion="entropy", max_depth=2, random_state=0)
@@ -485,7 +485,7 @@ def test_leave_one_out_keeps_no_lists_of_training_rows(function):
         ours(function)(tree, X, y, cv=LeaveOneOut())
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 1.5e6
+    assert peak < 2.2e6
 
 
 @pytest.mark.parametrize("verbose", [0, 2])
