@@ -9,6 +9,7 @@
 //! ```
 
 pub mod bitset;
+pub mod boost;
 pub mod criterion;
 pub mod crossval;
 pub mod data;

@@ -40,6 +40,8 @@ VOCABULARY_OF = {
     "LazyForestClassifier": descriptions.LAZY_CLASSIFIER,
     "LazyForestRegressor": descriptions.LAZY_REGRESSOR,
     "RandomTreesEmbedding": descriptions.EMBEDDING,
+    "GradientBoostingClassifier": descriptions.BOOSTING,
+    "GradientBoostingRegressor": descriptions.BOOSTING,
     "IsolationForest": descriptions.ISOLATION_FOREST,
     "SurvivalTree": descriptions.SURVIVAL_TREE,
     "RandomSurvivalForest": descriptions.SURVIVAL_FOREST,
@@ -63,12 +65,16 @@ VOCABULARY_OF = {
             "predict_proba",
             "predict_standard_error",
             "score_samples",
+            "staged_decision_function",
+            "staged_predict",
+            "staged_predict_proba",
         ),
         QUERY,
     ),
 }
 # Methods whose names have other meanings in other files.
 OWN = {
+    "ensemble/_boosting.py": {"fit": TRAINING},
     "tree/_base.py": {"fit": TRAINING},
     "ensemble/_bagged.py": {"fit": descriptions.FOREST_TRAINING},
     "ensemble/_quantile_base.py": {"fit": descriptions.FOREST_TRAINING},

@@ -15,6 +15,7 @@ __all__ = [
     "Columns",
     "Forest",
     "LazyForest",
+    "Rounds",
     "Tree",
     "__version__",
     "bound_intervals",
@@ -39,6 +40,7 @@ __all__ = [
     "list_tree_features",
     "list_tree_seeds",
     "mark_unseen",
+    "mean_loss_of",
     "mean_path_length",
     "predict_folds",
     "predict_leaf_curves",
@@ -49,6 +51,7 @@ __all__ = [
     "read_tree",
     "share_leaves",
     "split_model",
+    "sum_rounds",
 ]
 
 __version__: str
@@ -146,6 +149,13 @@ def list_tree_features(
 ) -> list[NDArray[np.uint32]]: ...
 def list_tree_seeds(seed: int, first_tree: int, n_trees: int) -> list[int]: ...
 def mark_unseen(draws: _Draws, seeds: list[int], n_threads: int = 1) -> NDArray[np.uint8]: ...
+def mean_loss_of(
+    loss: tuple[str, float],
+    y: NDArray[np.float64],
+    raw: NDArray[np.float64],
+    sample_weight: NDArray[np.float64] | None,
+    delta: float,
+) -> float: ...
 def mean_path_length(n_samples: int) -> float: ...
 def predict_folds(
     x: Any,
@@ -193,6 +203,7 @@ def share_leaves(
     n_threads: int = 1,
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]: ...
 def split_model(data: NDArray[np.uint8], n_threads: int = 1) -> list[tuple[str, int, int]]: ...
+def sum_rounds(forest: Forest, x: Any, n_raw: int, n_threads: int = 1) -> NDArray[np.float64]: ...
 
 @final
 class Columns:
@@ -247,6 +258,7 @@ class Forest:
     @property
     def node_counts(self) -> NDArray[np.int64]: ...
     def extended(self, other: Forest) -> Forest: ...
+    def part(self, start: int, stop: int, step: int) -> Forest: ...
     def compute_feature_importances(self) -> NDArray[np.float64]: ...
     def tree_importances(self, n_threads: int = 1) -> NDArray[np.float64]: ...
     def predict(self, x: Any, n_threads: int = 1) -> NDArray[np.float64]: ...
@@ -322,6 +334,32 @@ class LazyForest:
         NDArray[np.int64],
         tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]] | None,
     ]: ...
+
+@final
+class Rounds:
+    def __init__(
+        self,
+        x: Any,
+        task: _Task,
+        loss: tuple[str, float],
+        learning_rate: float,
+        start: NDArray[np.float64],
+        sums: NDArray[np.float64],
+    ) -> None: ...
+    @property
+    def max_features(self) -> int: ...
+    @property
+    def with_missing(self) -> NDArray[np.int64]: ...
+    @property
+    def delta(self) -> float: ...
+    def advance(
+        self,
+        seeds: NDArray[np.uint64],
+        uniform: NDArray[np.float64] | None = None,
+        n_in_bag: int = 0,
+        watcher: Callable[[int], None] | None = None,
+    ) -> NDArray[np.float64]: ...
+    def take_trees(self) -> Forest: ...
 
 @final
 class Tree:

@@ -170,7 +170,7 @@ pub type SumProof<S> = (SumPushed<S>, Box<[S]>);
 impl<S: Moment> SumPushed<S> {
     /// Samples of this weight and these sums, one for each output; sets `others` to all but the
     /// first.
-    pub(super) fn new(weight: u64, mut sums: impl Iterator<Item = S>, others: &mut [S]) -> Self {
+    pub(crate) fn new(weight: u64, mut sums: impl Iterator<Item = S>, others: &mut [S]) -> Self {
         let first = sums.next().unwrap_or_default();
         others.iter_mut().zip(sums).for_each(|(other, sum)| *other = sum);
         Self { weight, first }

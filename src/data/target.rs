@@ -23,7 +23,7 @@ use super::survival::{self, Survival};
 pub use super::weights::{WEIGHT_BITS, Weights};
 use super::weights::{encode_weights, reweighted};
 use crate::error::{Error, Result};
-use crate::num::{bit_length, scale_by_power_of_two};
+use crate::num::{bit_length, exponent, scale_by_power_of_two};
 use crate::runtime::Runtime;
 
 /// Fixed-point targets have this many bits with their sign: room for 2^19 samples of weight 1 in an
@@ -250,6 +250,14 @@ impl Target {
         Ok(self.with_weights(weights, unit))
     }
 
+    /// Returns a target of the same samples and weights with other numbers, for one output. Its fixed point
+    /// follows from the largest magnitude and the mean magnitude, so that nothing is sorted: boosting has new
+    /// numbers in each round. Fails unless they are finite where weights are above 0. O(samples).
+    pub fn refilled(&self, y: &[f64]) -> Result<Self> {
+        let values = TargetValues::Numbers(Numbers::around_zero(y, &self.weights)?);
+        Ok(Self { n_samples: y.len(), n_outputs: 1, weights: self.weights.clone(), values, ..*self })
+    }
+
     /// Returns a target with the same values, and with weights of 1 in the place of all weights
     /// above 0. Shares the values.
     pub fn equally_weighted(&self) -> Self {
@@ -421,7 +429,43 @@ impl Classes {
     }
 }
 
+/// Where the mean magnitude of numbers is below the largest one divided by two to this, coarse units would
+/// tell too few of them apart.
+const LONG_TAIL_BITS: i32 = 12;
+
 impl Numbers {
+    /// Encodes the numbers of one output around 0.
+    fn around_zero(y: &[f64], weights: &Weights) -> Result<Self> {
+        let (mut peak, mut total, mut n) = (0.0f64, 0.0, 0usize);
+        for (sample, &value) in y.iter().enumerate() {
+            if weights.is_positive(sample) {
+                if !value.is_finite() {
+                    let (got, expected) = (value.to_string(), "finite".into());
+                    return Err(Error::InvalidArgument { name: "the gradient of the loss", got, expected });
+                }
+                peak = peak.max(value.abs());
+                total += value.abs();
+                n += 1;
+            }
+        }
+        let has_long_tail = total / (n.max(1) as f64) < scale_by_power_of_two(peak, -LONG_TAIL_BITS);
+        let bits = if has_long_tail { FINE_BITS } else { COARSE_BITS };
+        let scale = if peak > 0.0 { bits as i32 - 2 - exponent(peak) } else { 0 };
+        let fixed = |(sample, &value): (usize, &f64)| {
+            let value = if weights.is_positive(sample) { value } else { 0.0 };
+            scale_by_power_of_two(value, scale).round_ties_even() as i64
+        };
+        Ok(Self {
+            fixed: y.iter().enumerate().map(fixed).collect(),
+            raw: y.iter().map(|&value| value + 0.0).collect(),
+            center: [0.0].into(),
+            peak: [peak].into(),
+            scale: [scale].into(),
+            bits,
+            sums_fit_i64: sums_fit_i64(bits, weights, y.len()),
+        })
+    }
+
     /// Whether equal targets are equal integers in `self` and `other`.
     fn is_in_units_of(&self, other: &Self) -> bool {
         let bits = |centers: &[f64]| centers.iter().map(|center| center.to_bits()).collect::<Vec<_>>();

@@ -25,6 +25,7 @@ mod sampler;
 mod urn;
 pub(crate) mod waves;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 pub use grow::{grow_forest, grow_tree};
@@ -78,6 +79,12 @@ impl Forest {
     /// This forest with the trees of `other` behind its own. Both forests share the trees.
     pub fn extended(&self, other: &Self) -> Result<Self> {
         Self::new(self.members.iter().chain(&other.members).cloned().collect())
+    }
+
+    /// Every `step`-th of the trees of a range, from its first on. Both forests share the trees.
+    pub fn part(&self, trees: Range<usize>, step: usize) -> Result<Self> {
+        let members = self.members.get(trees).unwrap_or_default();
+        Self::new(members.iter().step_by(step.max(1)).cloned().collect())
     }
 
     /// Number of trees, at least 1.

@@ -30,6 +30,25 @@ impl Forest {
         means(&self.packed(), 0.0, self.n_values(), &self.blocks(x, runtime)?, runtime)
     }
 
+    /// The sums of the values of the leaves that each row reaches in every `n_turns`-th tree, from each of the
+    /// first ones on: row-major `(n_samples, n_turns)`. Trees predict one number.
+    pub fn sum_in_turns(&self, x: &dyn Matrix, n_turns: usize, runtime: &Runtime<'_>) -> Result<Vec<f64>> {
+        let (blocks, trees) = (self.blocks(x, runtime)?, self.packed());
+        let mut sums: Vec<f64> = memory::zeros("the result", blocks.n_samples().saturating_mul(n_turns))?;
+        blocks.visit(sums.chunks_mut(blocks.len() * n_turns), runtime, |reader, rows, sums| {
+            let rows: Vec<usize> = rows.collect();
+            visit_leaves(&trees, reader, &rows, runtime, |first, at, leaves| {
+                if n_turns == 1 {
+                    return trees[at].add_values(leaves, &mut sums[first..first + leaves.len()]);
+                }
+                for (leaf, of_row) in leaves.chunks(1).zip(sums[first * n_turns..].chunks_exact_mut(n_turns)) {
+                    trees[at].add_values(leaf, &mut of_row[at % n_turns..][..1]);
+                }
+            })
+        })?;
+        Ok(sums)
+    }
+
     /// For each row and output, the class with the greatest [mean](Self::predict), the first of
     /// several. Row-major `(n_samples, n_outputs)`. The means of few rows are held at a time.
     pub fn predict_classes(&self, x: &dyn Matrix, runtime: &Runtime<'_>) -> Result<Vec<u32>> {

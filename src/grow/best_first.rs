@@ -90,7 +90,7 @@ fn expand<'s, C: Criterion>(
 }
 
 /// The decrease from `before` to `after`, rounded to [`KEPT_BITS`]; 0 if it may be rounding error.
-fn improvement(before: f64, after: f64) -> f64 {
+pub fn improvement(before: f64, after: f64) -> f64 {
     const DROPPED: u32 = f64::MANTISSA_DIGITS - KEPT_BITS;
     let decrease = before - after;
     if decrease > before * NOISE {

@@ -126,7 +126,7 @@ impl Split {
     /// The split of a node by a feature. `children` are the rows on the left and on the right; the `heavier`
     /// side weighs more. `missing` is the side of missing numbers, if the node has any, and `threshold` makes
     /// the threshold of a numeric feature.
-    pub(super) fn of(
+    pub(crate) fn of(
         data: &Dataset,
         feature: u32,
         children: (&[u32], &[u32]),
@@ -387,13 +387,13 @@ pub fn must_stop<C>(
 
 /// The weight and the impurity of a node.
 #[derive(Clone, Copy)]
-pub(super) struct NodeSize {
+pub(crate) struct NodeSize {
     pub weight: u64,
     pub impurity: f64,
 }
 
 impl NodeSize {
-    fn of<C: Criterion>(criterion: &C, totals: &C::Totals) -> Self {
+    pub(crate) fn of<C: Criterion>(criterion: &C, totals: &C::Totals) -> Self {
         Self { weight: criterion.weight(totals), impurity: criterion.impurity(totals) }
     }
 }
@@ -401,7 +401,7 @@ impl NodeSize {
 /// Whether the split of `node` into the children `a` and `b` decreases the impurity by less than
 /// `min_impurity_decrease`. The decrease is weighted by the node's share of the total weight. A
 /// decrease within one unit of rounding of the limit passes, as in scikit-learn.
-pub(super) fn gains_too_little<C: Criterion>(search: &Search<'_, C>, node: NodeSize, a: NodeSize, b: NodeSize) -> bool {
+pub(crate) fn gains_too_little<C: Criterion>(search: &Search<'_, C>, node: NodeSize, a: NodeSize, b: NodeSize) -> bool {
     let weight = |node: NodeSize| node.weight as f64;
     let children = weight(a) / weight(node) * a.impurity + weight(b) / weight(node) * b.impurity;
     let decrease = weight(node) / search.total_weight as f64 * (node.impurity - children);

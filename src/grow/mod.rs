@@ -4,13 +4,13 @@
 //! Each task grows a part of the tree, and the parts are joined at the end. The final numbers of
 //! the nodes do not depend on which task grew a node (see `tree`).
 
-mod best_first;
+pub(crate) mod best_first;
 mod codes;
 pub(crate) mod copies;
 pub(crate) mod driver;
 pub mod expand;
 pub(crate) mod facts;
-mod part;
+pub(crate) mod part;
 pub(crate) mod policy;
 mod small;
 

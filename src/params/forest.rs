@@ -236,6 +236,11 @@ impl ValidForestParams {
     pub fn tree(&self) -> &ValidTreeParams {
         &self.tree
     }
+
+    /// These hyperparameters with another seed.
+    pub(crate) fn with_seed(&self, seed: u64) -> Self {
+        Self { tree: self.tree.with_seed(seed), ..self.clone() }
+    }
 }
 
 #[cfg(test)]

@@ -289,6 +289,11 @@ impl ValidTreeParams {
             == (other.max_depth, other.min_samples_split, other.min_samples_leaf, other.max_features)
     }
 
+    /// These hyperparameters with another seed.
+    pub(crate) fn with_seed(&self, seed: u64) -> Self {
+        Self { others: TreeParams { seed, ..self.others.clone() }, ..self.clone() }
+    }
+
     /// The number of features that a node draws. It may exceed the number of features of the data,
     /// as in scikit-learn.
     pub fn max_features(&self) -> u64 {

@@ -195,6 +195,12 @@ impl PyForest {
         catch(|| Ok(Self::new(own.extended(others)?)))
     }
 
+    /// Every `step`-th of the trees from number `start` to `stop`, as a forest; nothing is copied.
+    fn part(&self, py: Python<'_>, start: usize, stop: usize, step: usize) -> PyResult<Self> {
+        let forest = self.forest(py)?;
+        catch(|| Ok(Self::new(forest.part(start..stop, step)?)))
+    }
+
     /// Mean over the trees of their normalised importances, normalised. Shape (n_features,),
     /// float64.
     fn compute_feature_importances<'py>(&self, py: Python<'py>) -> PyResult<Array1<'py, f64>> {

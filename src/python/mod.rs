@@ -5,6 +5,7 @@
 //! parameters); the estimator conventions live in `python/spinney`.
 
 mod array;
+mod boost;
 mod columns;
 mod crossval;
 mod dataset;
@@ -30,6 +31,8 @@ use pyo3::prelude::*;
 mod _spinney {
     #[pymodule_export]
     use super::array::check_sparse;
+    #[pymodule_export]
+    use super::boost::{PyRounds, mean_loss_of, sum_rounds};
     #[pymodule_export]
     use super::columns::PyColumns;
     #[pymodule_export]

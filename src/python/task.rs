@@ -88,6 +88,17 @@ impl<'py> Task<'py> {
         self.draws.as_ref().map_or(Ok(None), Draws::sample_ids)
     }
 
+    /// The number of threads that the task may take.
+    pub fn n_threads(&self) -> usize {
+        self.n_threads
+    }
+
+    /// The numbers of a target of one output.
+    pub fn numbers(&self) -> PyResult<Vec<f64>> {
+        let y = self.y.as_ref().map(|y| y.extract::<PyReadonlyArray2<'_, f64>>()).transpose()?;
+        y.map_or(Ok(Vec::new()), |y| Ok(y.as_slice()?.to_vec()))
+    }
+
     fn kind(&self) -> TaskKind {
         match (&self.n_classes, self.survival) {
             (Some(_), _) => TaskKind::Classification,

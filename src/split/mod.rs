@@ -19,7 +19,7 @@
 //! both ways.
 
 mod bar;
-mod best;
+pub(crate) mod best;
 mod by_column;
 mod candidate;
 mod categorical;

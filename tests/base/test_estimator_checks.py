@@ -11,6 +11,8 @@ from sklearn.utils.estimator_checks import estimator_checks_generator, parametri
 from spinney import (
     BalancedRandomForestClassifier,
     ExtraTreesQuantileRegressor,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
     IsolationForest,
     RandomForestQuantileRegressor,
     RandomTreesEmbedding,
@@ -30,6 +32,8 @@ def instances():
     yield BalancedRandomForestClassifier(n_estimators=10, random_state=0)
     for forest_class in (RandomForestQuantileRegressor, ExtraTreesQuantileRegressor):
         yield forest_class(n_estimators=10, bootstrap=False, random_state=0)
+    for boosting_class in (GradientBoostingClassifier, GradientBoostingRegressor):
+        yield boosting_class(n_estimators=5, random_state=0)
     yield IsolationForest(n_estimators=10, random_state=0)
     yield RandomTreesEmbedding(n_estimators=10, random_state=0)
     # So few forests confirm nothing by the level and the percentile that are the default.

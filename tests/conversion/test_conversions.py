@@ -425,6 +425,47 @@ def test_treelite_reads_arrays_as_if_it_was_built_by_nodes(n_classes):
     np.testing.assert_array_equal(*(treelite.gtil.predict(model, X) for model in models))
 
 
+@pytest.mark.parametrize("loss", ["squared_error", "poisson", "log_loss", "exponential", "classes"])
+def test_treelite_adds_up_boosting(loss):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 3))
+    X[::9, 0] = np.nan
+    y = np.digitize(X[:, 1] + rng.normal(size=80), [-0.5, 0.7])
+    if loss in ("squared_error", "poisson"):
+        model = spinney.GradientBoostingRegressor(loss=loss, n_estimators=7, random_state=0)
+    else:
+        name = "log_loss" if loss == "classes" else loss
+        model = spinney.GradientBoostingClassifier(loss=name, n_estimators=7, random_state=0)
+        y = y if loss == "classes" else y > 0
+    model.fit(X, y)
+    predicted = predict_by_treelite(model, X)[:, 0]
+    if loss in ("squared_error", "poisson"):
+        expected = model.predict(X)[:, np.newaxis]
+    else:
+        expected = model.predict_proba(X)[:, 0 if loss == "classes" else 1 :]
+    np.testing.assert_allclose(predicted, expected, rtol=1e-6)
+    if loss in ("squared_error", "log_loss"):
+        kind = "Regressor" if loss == "squared_error" else "Classifier"
+        model.set_params(init=getattr(spinney, f"DecisionTree{kind}")())
+        with pytest.raises(ValueError, match="begin with an estimator"):
+            model.fit(np.nan_to_num(X), y).to_treelite()
+
+
+@pytest.mark.parametrize("n_classes", [0, 2, 3])
+def test_contributions_to_boosting_are_those_of_shap(n_classes):
+    shap = optional("shap")
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    y = np.digitize(X[:, 0] * X[:, 1], [0.0, 0.5][: n_classes - 1]) if n_classes else X[:, 0]
+    kind = "Classifier" if n_classes else "Regressor"
+    model = getattr(spinney, f"GradientBoosting{kind}")(n_estimators=6, random_state=0).fit(X, y)
+    explanation = model.to_shap(X[:10])
+    np.testing.assert_array_equal(explanation.values, model.shap_values(X[:10]))
+    if n_classes < 3:
+        # shap does not know several classes of scikit-learn's boosting.
+        expected = shap.TreeExplainer(model.to_sklearn()).shap_values(X[:10])
+        np.testing.assert_allclose(explanation.values, expected, atol=1e-6)
+
+
 def test_treelite_is_optional(monkeypatch):
     """The error says how to install it."""
     tree = spinney.DecisionTreeClassifier().fit([[0], [1]], [0, 1])

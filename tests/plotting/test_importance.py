@@ -78,5 +78,7 @@ def test_other_estimators_are_refused():
         plot_importance(other)
     with pytest.raises(NotFittedError):
         plot_importance(spinney.DecisionTreeClassifier())
-    with pytest.raises(TypeError, match="must be a tree, a forest or a Boruta of spinney"):
+    with pytest.raises(
+        TypeError, match="must be a tree, a forest, boosting or a Boruta of spinney"
+    ):
         plot_importance(spinney.LazyForestClassifier(2).fit([[0], [1]], [0, 1]))

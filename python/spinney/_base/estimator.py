@@ -50,6 +50,8 @@ class BaseTreeEstimator(MultiOutputMixin, FeatureReader):
     n_outputs_: int
     # What is predicted: "classification", "regression" or "survival".
     _task: ClassVar[str]
+    # What the trees predict, if it is something else.
+    _task_of_trees: ClassVar[str | None] = None
     # Whether the folds of a cross-validation can be predicted in one call of the compiled part.
     _shares_folds: ClassVar[bool] = True
 
@@ -63,7 +65,8 @@ class BaseTreeEstimator(MultiOutputMixin, FeatureReader):
         tree_params = self._read_tree_params()
         if self.monotonic_cst is not None and np.ndim(self.monotonic_cst) == 0:
             self._reject("monotonic_cst", "an array-like or None")
-        check_params({**tree_params, "monotonic_cst": None}, type(self).__name__, self._task)
+        task = self._task_of_trees or self._task
+        check_params({**tree_params, "monotonic_cst": None}, type(self).__name__, task)
         self._read_handle_unknown()
         n_threads = self._count_threads()
         self._check_own_params()

@@ -37,6 +37,12 @@ class CompressedMatrix:
         self.indices = indices
         self.indptr = indptr
 
+    def take_rows(self, rows: NDArray[Any]) -> CompressedMatrix:
+        """Return some rows, in CSR form."""
+        kind = sparse.csr_matrix if self.format == "csr" else sparse.csc_matrix
+        matrix = kind((self.data, self.indices, self.indptr), shape=self.shape)
+        return _compress(matrix.tocsr()[rows])
+
 
 def to_native(X: Any) -> Any:
     """Return X in native byte order, aligned, with a dtype of at most 64 bits.

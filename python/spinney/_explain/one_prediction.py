@@ -194,7 +194,10 @@ def _explain_rows(estimator: Any, rows: Any, n_features: int, Y: Any) -> Explain
     values, expected = estimator.shap_values(rows), estimator.expected_value_
     listed = _list_values(rows)
     of_trees, thresholds = _ask_trees(estimator, rows, listed)
-    if estimator._task == "classification":
+    if hasattr(estimator, "_describe_raw"):
+        target, prediction, expected, contributions = estimator._describe_raw(rows, values)
+        agreement = f"the sum of {len(of_trees)} trees"
+    elif estimator._task == "classification":
         shares = estimator.predict_proba(rows)[0]
         chosen = int(np.argmax(shares))
         label = _cut(str(estimator.classes_[chosen]))

@@ -15,6 +15,7 @@ from spinney._common.types import (
     CategoryOrder,
     FeatureSampling,
     HandleUnknown,
+    MaxFeatures,
     RandomState,
     Splitter,
     SurvivalCriterion,
@@ -59,6 +60,25 @@ class SurvivalParameters(TreeParameters):
     low_memory: bool = False
     min_events_leaf: int | None = None
     cause: int | None = None
+
+
+@with_parameters
+class BoostingParameters(ImpurityParameters):
+    """Of gradient boosting."""
+
+    learning_rate: float = 0.1
+    n_estimators: int = 100
+    subsample: float = 1.0
+    criterion: str = "deprecated"
+    max_depth: int | None = 3
+    init: Any = None
+    max_features: MaxFeatures = None
+    verbose: int = 0
+    warm_start: bool = False
+    validation_fraction: float = 0.1
+    n_iter_no_change: int | None = None
+    tol: float = 1e-4
+    category_order: CategoryOrder = "auto"
 
 
 @with_parameters

@@ -37,7 +37,7 @@ def from_sklearn(model: Any) -> Any:
 
     Parameters
     ----------
-    model : estimator of a tree or forest, IsolationForest or RandomTreesEmbedding
+    model : estimator of a tree, a forest or gradient boosting, or RandomTreesEmbedding
         A fitted estimator of scikit-learn; it is not changed. Several outputs and missing values
         are fine.
 
@@ -106,6 +106,24 @@ def _convert_forest(estimator_class: Any, model: Any) -> Any:
     return estimator
 
 
+def _convert_boosting(estimator_class: Any, model: Any) -> Any:
+    estimator = _start(estimator_class, model)
+    trees = model.estimators_
+    estimator.n_estimators_, estimator.n_trees_per_iteration_ = trees.shape
+    estimator.max_features_ = int(model.max_features_)
+    for name in ("init_", "train_score_", "oob_improvement_", "oob_scores_"):
+        if name in vars(model):
+            setattr(estimator, name, getattr(model, name))
+    estimator._make_start()
+    # They were all drawn from one random state, which is not known any more.
+    estimator.forest_ = Forest(
+        [_convert_arrays(tree.tree_) for tree in trees.ravel()], list(range(trees.size))
+    )
+    growth = Growth(estimator._select_tree_params(), estimator.max_features_, _NO_FEATURES)
+    estimator._growths = [(estimator.n_estimators_, growth)]
+    return estimator
+
+
 def _convert_isolation_forest(estimator_class: Any, model: Any) -> Any:
     estimator = _start(estimator_class, model)
     estimator.offset_ = float(model.offset_)
@@ -156,6 +174,8 @@ def _measure_paths(tree: Any) -> NDArray[np.float64]:
 
 # Models that hold more than their trees say.
 _CONVERSIONS: dict[str, Callable[[Any, Any], Any]] = {
+    "GradientBoostingClassifier": _convert_boosting,
+    "GradientBoostingRegressor": _convert_boosting,
     "IsolationForest": _convert_isolation_forest,
     "RandomTreesEmbedding": _convert_embedding,
 }
@@ -174,7 +194,8 @@ def _start(estimator_class: Any, model: Any) -> Any:
             setattr(estimator, name, getattr(model, name))
     estimator.n_features_in_ = int(model.n_features_in_)
     if "n_outputs_" not in vars(estimator_class):
-        estimator.n_outputs_ = int(model.n_outputs_)
+        # Boosting has one, and does not say so there.
+        estimator.n_outputs_ = int(getattr(model, "n_outputs_", 1))
     estimator.is_categorical_ = estimator.categories_ = None
     if is_classifier(model):
         labels = [model.classes_] if estimator.n_outputs_ == 1 else list(model.classes_)

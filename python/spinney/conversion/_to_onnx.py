@@ -8,8 +8,8 @@ from typing import Any
 
 from spinney.conversion._classes import list_counterparts
 
-# Its converter reads private attributes of scikit-learn's class.
-_LEFT_OUT = ("IsolationForest",)
+# Their converters read private attributes of scikit-learn's classes.
+_LEFT_OUT = ("GradientBoostingClassifier", "GradientBoostingRegressor", "IsolationForest")
 
 
 def register_onnx() -> None:
@@ -17,8 +17,8 @@ def register_onnx() -> None:
 
     Call it once, before `skl2onnx.to_onnx` or `skl2onnx.convert_sklearn`. ONNX compares in float32:
     see :meth:`RandomForestClassifier.to_sklearn` for what that means. Models with categorical
-    features are refused; an isolation forest is converted by its `to_sklearn` first. A quantile
-    forest becomes the forest that predicts its mean.
+    features are refused; isolation forests and boosting are converted by their `to_sklearn` first.
+    A quantile forest becomes the forest that predicts its mean.
 
     Raises
     ------

@@ -56,6 +56,33 @@ def convert_forest(estimator: Any) -> Any:
     return converted
 
 
+def convert_boosting(estimator: Any) -> Any:
+    """Return fitted gradient boosting of scikit-learn that predicts as `estimator` does."""
+    _check_is_numeric(estimator)
+    name = type(estimator).__name__
+    if any(growth.with_missing.size for _, growth in estimator._growths):
+        raise ValueError(
+            f"This {name} was fitted to missing values, which scikit-learn's boosting of the same "
+            "name does not take."
+        )
+    if estimator._loss.name == "deviance":
+        raise ValueError(f"scikit-learn's {name} has no loss {estimator.loss!r}.")
+    converted: Any = getattr(sklearn.ensemble, name)()
+    _copy_parameters(converted, estimator)
+    _set_attributes(converted, estimator)
+    for attribute in ("init_", "max_features_", "n_estimators_", "n_trees_per_iteration_"):
+        setattr(converted, attribute, getattr(estimator, attribute))
+    for attribute in ("train_score_", "oob_improvement_", "oob_scores_", "oob_score_"):
+        if attribute in vars(estimator):
+            setattr(converted, attribute, getattr(estimator, attribute))
+    converted._loss = converted._get_loss(sample_weight=None)
+    trees = estimator.estimators_
+    converted.estimators_ = np.empty(trees.shape, dtype=object)
+    for at, tree in np.ndenumerate(trees):
+        converted.estimators_[at] = convert_tree(tree)
+    return converted
+
+
 def convert_isolation_forest(estimator: Any) -> Any:
     """Return a fitted isolation forest of scikit-learn that scores as `estimator` does."""
     _check_is_numeric(estimator)

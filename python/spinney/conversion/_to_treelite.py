@@ -13,17 +13,61 @@ from spinney._spinney import Forest, Tree
 
 def convert_to_treelite(estimator: Any, forest: Forest) -> Any:
     """Return a model of treelite that predicts as `estimator` does, which is fitted."""
+    treelite = _import_treelite()
+    # treelite's importer knows neither sets of categories nor classifiers of one class.
+    has_one_class = is_classifier(estimator) and max(forest.n_classes) == 1
+    if not forest.n_categories and not has_one_class:
+        return treelite.sklearn.import_model(_make_model(estimator, forest))
+    return _build(treelite.model_builder, estimator, forest)
+
+
+def convert_boosting_to_treelite(estimator: Any) -> Any:
+    """Return a model of treelite that predicts as boosting does, which is fitted."""
+    model_builder = _import_treelite().model_builder
+    if estimator._start is None:
+        raise ValueError(
+            f"treelite has no models that begin with an estimator. Got init={estimator.init!r}."
+        )
+    loss, forest = estimator._loss, estimator.forest_
+    n_raw, n_trees = loss.n_raw, len(forest)
+    function = {"deviance": "exponential", "log_loss": "sigmoid", "exponential": "sigmoid"}
+    name = "softmax" if n_raw > 1 else function.get(loss.name, "identity")
+    is_steep = loss.name == "exponential"
+    task = "kRegressor" if name in ("identity", "exponential") else "kBinaryClf"
+    builder = model_builder.ModelBuilder(
+        threshold_type="float64",
+        leaf_output_type="float64",
+        metadata=model_builder.Metadata(
+            num_feature=forest.n_features,
+            task_type="kMultiClf" if n_raw > 1 else task,
+            average_tree_output=False,
+            num_target=1,
+            num_class=[n_raw],
+            leaf_vector_shape=(1, 1),
+        ),
+        tree_annotation=model_builder.TreeAnnotation(
+            num_tree=n_trees,
+            target_id=[0] * n_trees,
+            class_id=[tree % n_raw for tree in range(n_trees)],
+        ),
+        postprocessor=model_builder.PostProcessorFunc(
+            name=name, **({"sigmoid_alpha": 2.0} if is_steep else {})
+        ),
+        base_scores=estimator._start.tolist(),
+    )
+    for number in range(n_trees):
+        _add_tree(builder, forest.tree(number), float(estimator.learning_rate))
+    return builder.commit()
+
+
+def _import_treelite() -> Any:
     try:
         import treelite
     except ImportError as error:
         raise ImportError(
             "to_treelite needs the package treelite: python -m pip install treelite"
         ) from error
-    # treelite's importer knows neither sets of categories nor classifiers of one class.
-    has_one_class = is_classifier(estimator) and max(forest.n_classes) == 1
-    if not forest.n_categories and not has_one_class:
-        return treelite.sklearn.import_model(_make_model(estimator, forest))
-    return _build(treelite.model_builder, estimator, forest)
+    return treelite
 
 
 def _make_model(estimator: Any, forest: Forest) -> Any:
@@ -74,11 +118,12 @@ def _build(model_builder: Any, estimator: Any, forest: Forest) -> Any:
     return builder.commit()
 
 
-def _add_tree(builder: Any, tree: Tree) -> None:
+def _add_tree(builder: Any, tree: Tree, scale: float = 1.0) -> None:
+    """Add a tree whose leaves are multiplied by `scale`."""
     builder.start_tree()
     lefts, rights = tree.children_left.tolist(), tree.children_right.tolist()
     features, thresholds = tree.feature.tolist(), tree.threshold.tolist()
-    missing_left, values = tree.missing_go_to_left.astype(bool).tolist(), tree.value
+    missing_left, values = tree.missing_go_to_left.astype(bool).tolist(), scale * tree.value
     is_categorical = tree.n_categories > 0
     for node, (left, right) in enumerate(zip(lefts, rights, strict=True)):
         builder.start_node(node)

@@ -8,6 +8,10 @@ if TYPE_CHECKING:
     from spinney._cluster.pool import grow_with
     from spinney.ensemble._balanced_forest import BalancedRandomForestClassifier
     from spinney.ensemble._extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
+    from spinney.ensemble._gradient_boosting import (
+        GradientBoostingClassifier,
+        GradientBoostingRegressor,
+    )
     from spinney.ensemble._isolation_forest import IsolationForest
     from spinney.ensemble._lazy import LazyForestClassifier, LazyForestRegressor
     from spinney.ensemble._lazy_base import Exploration
@@ -24,6 +28,10 @@ else:
             "spinney._cluster.pool": ("grow_with",),
             "spinney.ensemble._balanced_forest": ("BalancedRandomForestClassifier",),
             "spinney.ensemble._extra_trees": ("ExtraTreesClassifier", "ExtraTreesRegressor"),
+            "spinney.ensemble._gradient_boosting": (
+                "GradientBoostingClassifier",
+                "GradientBoostingRegressor",
+            ),
             "spinney.ensemble._isolation_forest": ("IsolationForest",),
             "spinney.ensemble._lazy": ("LazyForestClassifier", "LazyForestRegressor"),
             "spinney.ensemble._lazy_base": ("Exploration",),
@@ -45,6 +53,8 @@ __all__ = [
     "ExtraTreesClassifier",
     "ExtraTreesQuantileRegressor",
     "ExtraTreesRegressor",
+    "GradientBoostingClassifier",
+    "GradientBoostingRegressor",
     "IsolationForest",
     "LazyForestClassifier",
     "LazyForestRegressor",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -17,6 +19,7 @@ from spinney._common.messages import reject_parameter
 from spinney._common.types import DependenceKind
 from spinney._data.arrays import CompressedMatrix
 from spinney._spinney import Forest
+from spinney.ensemble._boosted_trees import BoostedTrees
 from spinney.ensemble._forest import BaseForest
 from spinney.survival._base import StoredSurvivalModel
 from spinney.survival._curves import read_times
@@ -108,8 +111,8 @@ def partial_dependence(
     >>> found["average"].shape
     (1, 3)
     """
-    if not isinstance(estimator, (BaseDecisionTree, BaseForest)):
-        expected = "a tree or a forest of spinney"
+    if not isinstance(estimator, (BaseDecisionTree, BaseForest, BoostedTrees)):
+        expected = "a tree, a forest or boosting of spinney"
         reject_parameter(_NAME, "estimator", estimator, expected)
     check_is_fitted(estimator)
     if kind not in _KINDS:
@@ -141,7 +144,8 @@ def partial_dependence(
         average = estimator._average_over_others(chosen, points, forest)
         result["average"] = _select_targets(estimator, average).T.reshape(-1, *shape)
     if kind != "average":
-        curves = _predict_each(forest, samples, chosen, points, estimator._count_threads())
+        predict = partial(_predict_values, estimator, forest)
+        curves = _predict_each(predict, samples, chosen, points)
         individual = np.moveaxis(_select_targets(estimator, curves), 2, 0)
         result["individual"] = individual.reshape(*individual.shape[:2], *shape)
     return result
@@ -205,8 +209,19 @@ def _make_axis(
     return _Axis(feature, values, values)
 
 
+def _predict_values(estimator: Any, forest: Forest, rows: Any) -> NDArray[np.float64]:
+    """Return what is averaged: means over trees, or raw predictions of boosting."""
+    if isinstance(estimator, BoostedTrees):
+        raw: NDArray[np.float64] = estimator._add_rounds(rows) + estimator._get_constant()
+        return raw
+    return forest.predict(rows, estimator._count_threads())
+
+
 def _predict_each(
-    forest: Forest, samples: Any, features: list[int], points: NDArray[np.float64], n_threads: int
+    predict: Callable[[Any], NDArray[np.float64]],
+    samples: Any,
+    features: list[int],
+    points: NDArray[np.float64],
 ) -> NDArray[np.float64]:
     """Return the predictions for samples with other values: (n_samples, n_points, n_values)."""
     cells: list[Any]
@@ -224,7 +239,7 @@ def _predict_each(
     for point in points.T:
         for of_feature, value in zip(cells, point, strict=True):
             stored[of_feature] = value
-        predictions.append(forest.predict(rows, n_threads))
+        predictions.append(predict(rows))
     return np.stack(predictions, axis=1)
 
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from spinney._common.checks import check_int, require_matplotlib
+from spinney.ensemble._boosted_trees import BoostedTrees
 from spinney.ensemble._forest import BaseForest
 from spinney.feature_selection import Boruta
 from spinney.plotting._frame import hide_frame
@@ -70,10 +71,10 @@ def plot_importance(
     >>> len(ax.get_yticklabels())
     4
     """
-    if not isinstance(estimator, (BaseDecisionTree, BaseForest, Boruta)):
+    if not isinstance(estimator, (BaseDecisionTree, BaseForest, BoostedTrees, Boruta)):
         raise TypeError(
-            "The 'estimator' parameter of plot_importance must be a tree, a forest or a Boruta of "
-            f"spinney. Got {estimator!r} instead."
+            "The 'estimator' parameter of plot_importance must be a tree, a forest, boosting or a "
+            f"Boruta of spinney. Got {estimator!r} instead."
         )
     check_is_fitted(estimator)
     if n_features is not None:

@@ -1,0 +1,620 @@
+"""Gradient boosting of classes and of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import ensemble as of_sklearn
+from sklearn.utils import Tags
+
+from spinney._fit.params import with_parameters
+from spinney._fit.signatures import BoostingParameters
+from spinney._fit.target import ClassTarget, EncodedTarget, NumberTarget
+from spinney.ensemble._boosting import BaseGradientBoosting
+from spinney.ensemble._losses import Loss
+
+
+@of_sklearn.GradientBoostingClassifier.register
+@with_parameters
+class GradientBoostingClassifier(ClassTarget, BaseGradientBoosting, BoostingParameters):
+    """Gradient boosting of classes by trees with exact splits, for dense and sparse data.
+
+    Trees are grown one after the other, each on what the loss still wants. Has the interface of
+    :class:`sklearn.ensemble.GradientBoostingClassifier`, and grows the same trees, but for ties
+    between features and draws of them. Missing values and categories are taken as they are.
+
+    Parameters
+    ----------
+    loss : {"log_loss", "exponential"}, default="log_loss"
+        What the trees lower. "log_loss": the deviance, of two or more classes. "exponential": the
+        loss of AdaBoost, of two classes.
+    learning_rate : float, default=0.1
+        What each tree's contribution is multiplied by. Smaller rates need more rounds, and usually
+        predict better.
+    n_estimators : int, default=100
+        Number of rounds. A round grows one tree, or one for each class if there are more than two.
+    subsample : float, default=1.0
+        Share of the samples that the trees of a round are grown on, drawn anew for each round
+        without replacement. Below 1.0 the others score the round: see `oob_improvement_`.
+    criterion : str, default="deprecated"
+        Has no effect. As in scikit-learn, any other value than the default warns.
+    min_samples_split : int or float, default=2
+        A node with fewer samples becomes a leaf. A float is a fraction of the number of training
+        samples.
+    min_samples_leaf : int or float, default=1
+        Each child of a split must have at least this many samples. A float is a fraction of the
+        number of training samples.
+    min_weight_fraction_leaf : float, default=0.0
+        Each child of a split must have at least this fraction of the total sample weight.
+    max_depth : int, default=3
+        Largest depth of a leaf. None means no limit.
+    min_impurity_decrease : float, default=0.0
+        A node is split only if the split reduces the impurity by at least this much. The reduction
+        is multiplied by the node's fraction of the total sample weight.
+    init : estimator, "zero" or None, default=None
+        What the rounds begin with. None: the best constant. "zero": 0. An estimator: what it
+        predicts, once it is fitted to `X` and `y`.
+    random_state : int, RandomState instance or None, default=None
+        Seed of everything that is random: the samples of rounds, the features that nodes draw, the
+        order that decides between equally good splits, and the samples that are left out for early
+        stopping. An int makes results repeatable. For ints below 2**32, rounds and early stopping
+        draw the samples that scikit-learn draws.
+    max_features : int, float, {"sqrt", "log2"} or None, default=None
+        Number of features that each node draws as candidates for its split. A float is a fraction
+        of all features, "sqrt" and "log2" are functions of their number, and None means all.
+        Features that are constant in the node count as drawn, unless `feature_sampling="active"`.
+        If all drawn features are constant, the node goes on drawing until it finds one that is not.
+    verbose : int, default=0
+        Whether to print the losses of rounds. 0: no. 1: of the first rounds and then ever more
+        rarely. 2 or more: of every round.
+    max_leaf_nodes : int, default=None
+        Largest number of leaves of a tree. The tree is then grown best first: the next node to be
+        split is the one whose split reduces the impurity of the tree most. None means no limit.
+    warm_start : bool, default=False
+        If True, a further call of `fit` keeps the trees and adds rounds until there are
+        `n_estimators`.
+    validation_fraction : float, default=0.1
+        Share of the samples that is left out for early stopping, unless `fit` gets `X_val`.
+    n_iter_no_change : int, default=None
+        If given, no further round begins when the loss of the samples for validation has not fallen
+        by `tol` in so many rounds. None: all rounds are made.
+    tol : float, default=0.0001
+        By how much the loss must fall; see `n_iter_no_change`.
+    ccp_alpha : float, default=0.0
+        Price of a leaf in minimal cost-complexity pruning. A grown tree is cut back to the subtree
+        with the lowest sum of impurity and prices of leaves. 0.0 means no pruning.
+    n_jobs : int, default=None
+        Number of threads for `fit` and for predictions. None means 1 unless
+        `joblib.parallel_config` sets another number, and -1 means all processors. Results do not
+        depend on it.
+    monotonic_cst : array-like of int of shape (n_features,), default=None
+        For each feature 1 if raw predictions must not fall as the feature grows, -1 if they must
+        not rise, 0 if there is no constraint. Of two classes, the raw prediction is of the second;
+        more classes are not supported.
+    feature_sampling : {"all", "active"}, default="all"
+        The features among which a node draws `max_features`: "all" of them, or only the "active"
+        ones, which are not constant in the node. If a node has fewer active features than it draws,
+        it uses all of them.
+    categorical_features : None, "from_dtype" or array-like of bool, int or str, default=None
+        Which features are categorical. None: no feature. "from_dtype": the columns of a data frame
+        that have a categorical dtype. Otherwise a boolean mask, or the indices or names of the
+        categorical features; a list may have "from_dtype" among them. A categorical column may have
+        any number of distinct values, of any type that can be sorted, such as strings. A split
+        sends a set of categories to one child. Categories that do not occur in the node, or did not
+        occur in `fit`, go to the child with the larger weight.
+    min_samples_category : int, default=1
+        In each node, all categories of a feature that have fewer samples than this are treated as
+        one category. Missing values are a category here: if they are fewer, they go where the other
+        rare categories go.
+    category_order : {"auto", "node", "tree"}, default="auto"
+        Which samples order the categories of a feature; a split cuts this order in two. "node": the
+        samples of the node, in each node. "tree": samples that the tree is not grown on, or, if it
+        is grown on all, a random half of them, once per tree; this keeps splits from fitting noise.
+        `min_samples_category` has no effect on such features, and a tree drops a feature with more
+        than 32 categories if its order does not correlate with the targets of the other samples.
+        "auto": "tree" for features with more than 10 categories, unless `min_samples_category` is
+        above 1; otherwise "node". Random thresholds need no order.
+    handle_unknown : {"ignore", "error"}, default="ignore"
+        What predictions do with categories that did not occur in `fit`. "ignore": splits send them
+        to the child with the larger weight, and a warning names features without any known
+        category, perhaps because their type has changed. "error": they raise ValueError. Missing
+        values are no unknown categories.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The sorted class labels.
+    n_classes_ : int
+        Number of classes.
+    n_estimators_ : int
+        Number of rounds that were made.
+    n_trees_per_iteration_ : int
+        Number of trees of a round.
+    estimators_ : ndarray of DecisionTreeRegressor, (n_estimators_, n_trees_per_iteration_)
+        The trees as estimators, of shape (n_estimators_, n_trees_per_iteration_). They are made
+        when this attribute is first read.
+    forest_ : spinney.Forest
+        The compiled trees, round by round.
+    train_score_ : ndarray of shape (n_estimators_,)
+        The loss of the samples in bag after each round.
+    oob_improvement_ : ndarray of shape (n_estimators_,)
+        By how much each round has lowered the loss of the samples out of bag. Exists only if
+        `subsample` is below 1.0.
+    oob_scores_ : ndarray of shape (n_estimators_,)
+        The loss of the samples out of bag after each round. Exists only if `subsample` is below
+        1.0.
+    oob_score_ : float
+        The last of `oob_scores_`.
+    init_ : estimator or "zero"
+        What the rounds begin with: a fitted estimator, or "zero".
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Mean over the trees of the total decrease of impurity by the splits on each feature,
+        normalised to a sum of 1.
+    expected_value_ : float or ndarray of shape (n_classes,)
+        The raw prediction if nothing is known of a sample: with the contributions of `shap_values`
+        it adds up to the raw prediction.
+    max_features_ : int
+        Number of features that each node draws.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features seen in `fit`. Exists only if `X` has names that are all strings.
+    is_categorical_ : ndarray of bool of shape (n_features_in_,), or None
+        Which features are categorical. None if no feature is.
+    categories_ : list of ndarray, or None
+        For each categorical feature, its distinct values in `fit`: sorted, except that 0 comes
+        first. The index of a value is the code that stands for it in the compiled trees. The entry
+        of a numeric feature is None. None if no feature is categorical.
+
+    See Also
+    --------
+    GradientBoostingRegressor : The same for numbers.
+    RandomForestClassifier : Trees that do not depend on each other.
+
+    References
+    ----------
+    J. Friedman, "Greedy function approximation: a gradient boosting machine", Annals of Statistics
+    29, 2001.
+
+    J. Friedman, "Stochastic gradient boosting", Computational Statistics & Data Analysis 38, 2002.
+
+    Examples
+    --------
+    >>> from spinney import GradientBoostingClassifier
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], ["no", "no", "yes", "yes"]
+    >>> model = GradientBoostingClassifier(n_estimators=10, random_state=0).fit(X, y)
+    >>> model.predict([[0.5], [2.5]])
+    array(['no', 'yes'], dtype='<U3')
+    """
+
+    loss: Literal["log_loss", "exponential"] = "log_loss"
+
+    _losses: ClassVar[tuple[str, ...]] = ("log_loss", "exponential")
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = False
+        return tags
+
+    def _weigh_classes(
+        self,
+        y: NDArray[Any],  # noqa: ARG002 - a class with weights of classes needs the arguments
+        codes: NDArray[np.uint32],  # noqa: ARG002
+        sample_weight: NDArray[np.float64] | None,  # noqa: ARG002
+    ) -> None:
+        return None
+
+    def _weigh_samples(
+        self,
+        y: NDArray[Any],
+        codes: NDArray[Any],
+        sample_weight: NDArray[np.float64] | None,
+    ) -> NDArray[np.float64] | None:
+        n_present = np.count_nonzero(np.bincount(codes[:, 0], sample_weight))
+        if n_present < 2:
+            raise ValueError(
+                f"y contains {n_present} class after sample_weight trimmed classes with zero "
+                "weights, while a minimum of 2 classes are required."
+            )
+        return super()._weigh_samples(y, codes, sample_weight)
+
+    def _make_loss(self, target: EncodedTarget) -> Loss:
+        assert target.n_classes is not None
+        n_classes = target.n_classes[0]
+        if self.loss == "exponential" and n_classes > 2:
+            raise ValueError(
+                f"loss='{self.loss}' is only suitable for a binary classification problem, you "
+                f"have n_classes={n_classes}. Please use loss='log_loss' instead."
+            )
+        return Loss(self.loss, float(n_classes), 1 if n_classes == 2 else n_classes)
+
+    def _check_alike(self, before: dict[str, Any]) -> None:
+        super()._check_alike(before)
+        if not np.array_equal(before["classes_"], self.classes_):
+            raise ValueError(
+                "warm_start=True adds to the trees of earlier calls: y must have their classes, "
+                f"{before['classes_']}. Got {self.classes_} instead."
+            )
+
+    def _encode_y_val(self, y: Any) -> NDArray[np.float64]:
+        labels = np.asarray(self._read_y(y)).ravel()
+        places = np.minimum(np.searchsorted(self.classes_, labels), self.n_classes_ - 1)
+        if not np.array_equal(self.classes_[places], labels):
+            unknown = labels[self.classes_[places] != labels][0]
+            raise ValueError(f"y_val must have classes of y, see classes_. Got {unknown!r}.")
+        codes: NDArray[np.float64] = places.astype(np.float64)
+        return codes
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return raw predictions: the start plus the learning rate times the sum of leaves.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples. Sparse formats other than CSR are converted to it.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            float64. Of two classes the score of the second, above 0 where it is predicted.
+        """
+        return self._shape_raw(self._raw_predict(X))
+
+    def staged_decision_function(self, X: Any) -> Iterator[NDArray[np.float64]]:
+        """Yield what `decision_function` returns, after each round.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples. Sparse formats other than CSR are converted to it.
+
+        Yields
+        ------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+        """
+        yield from map(self._shape_raw, self._staged_raw_predict(X))
+
+    def _shape_raw(self, raw: NDArray[np.float64]) -> NDArray[np.float64]:
+        return raw[:, 0] if raw.shape[1] == 1 else raw
+
+    def _label(self, raw: NDArray[np.float64]) -> NDArray[Any]:
+        """Return the classes that raw predictions stand for."""
+        is_binary = raw.shape[1] == 1
+        codes = (raw[:, 0] >= 0).astype(np.intp) if is_binary else np.argmax(raw, axis=1)
+        return self._take_labels(codes)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict the class of each sample: the most probable.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples. Sparse formats other than CSR are converted to it.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Class labels.
+        """
+        return self._label(self._raw_predict(X))
+
+    def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
+        """Yield what `predict` returns, after each round.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples. Sparse formats other than CSR are converted to it.
+
+        Yields
+        ------
+        y : ndarray of shape (n_samples,)
+        """
+        yield from map(self._label, self._staged_raw_predict(X))
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Predict the probability of each class.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples. Sparse formats other than CSR are converted to it.
+
+        Returns
+        -------
+        proba : ndarray of shape (n_samples, n_classes)
+            float64; columns are in the order of `classes_`.
+        """
+        raw = self._raw_predict(X)
+        return self._loss.predict(raw)
+
+    def staged_predict_proba(self, X: Any) -> Iterator[NDArray[np.float64]]:
+        """Yield what `predict_proba` returns, after each round.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples. Sparse formats other than CSR are converted to it.
+
+        Yields
+        ------
+        proba : ndarray of shape (n_samples, n_classes)
+        """
+        for raw in self._staged_raw_predict(X):
+            yield self._loss.predict(raw)
+
+
+# Losses of means whose logarithm is predicted, with the power of the mean that is the variance.
+_POWERS = {"poisson": 1.0, "gamma": 2.0}
+
+
+@of_sklearn.GradientBoostingRegressor.register
+@with_parameters
+class GradientBoostingRegressor(NumberTarget, BaseGradientBoosting, BoostingParameters):
+    """Gradient boosting of numbers by trees with exact splits, for dense and sparse data.
+
+    Trees are grown one after the other, each on what the loss still wants. Has the interface of
+    :class:`sklearn.ensemble.GradientBoostingRegressor`, and grows the same trees, but for ties
+    between features and draws of them. Missing values and categories are taken as they are.
+
+    Parameters
+    ----------
+    loss : str, default="squared_error"
+        What the trees lower: "squared_error", "absolute_error", "huber", which is squared for small
+        residuals and absolute for others, "quantile", or the deviance of positive numbers, whose
+        logarithm is then predicted: "poisson" for counts, "gamma", or "tweedie" for numbers of
+        which many are 0.
+    learning_rate : float, default=0.1
+        What each tree's contribution is multiplied by. Smaller rates need more rounds, and usually
+        predict better.
+    n_estimators : int, default=100
+        Number of rounds. A round grows one tree, or one for each class if there are more than two.
+    subsample : float, default=1.0
+        Share of the samples that the trees of a round are grown on, drawn anew for each round
+        without replacement. Below 1.0 the others score the round: see `oob_improvement_`.
+    criterion : str, default="deprecated"
+        Has no effect. As in scikit-learn, any other value than the default warns.
+    min_samples_split : int or float, default=2
+        A node with fewer samples becomes a leaf. A float is a fraction of the number of training
+        samples.
+    min_samples_leaf : int or float, default=1
+        Each child of a split must have at least this many samples. A float is a fraction of the
+        number of training samples.
+    min_weight_fraction_leaf : float, default=0.0
+        Each child of a split must have at least this fraction of the total sample weight.
+    max_depth : int, default=3
+        Largest depth of a leaf. None means no limit.
+    min_impurity_decrease : float, default=0.0
+        A node is split only if the split reduces the impurity by at least this much. The reduction
+        is multiplied by the node's fraction of the total sample weight.
+    init : estimator, "zero" or None, default=None
+        What the rounds begin with. None: the best constant. "zero": 0. An estimator: what it
+        predicts, once it is fitted to `X` and `y`.
+    random_state : int, RandomState instance or None, default=None
+        Seed of everything that is random: the samples of rounds, the features that nodes draw, the
+        order that decides between equally good splits, and the samples that are left out for early
+        stopping. An int makes results repeatable. For ints below 2**32, rounds and early stopping
+        draw the samples that scikit-learn draws.
+    max_features : int, float, {"sqrt", "log2"} or None, default=None
+        Number of features that each node draws as candidates for its split. A float is a fraction
+        of all features, "sqrt" and "log2" are functions of their number, and None means all.
+        Features that are constant in the node count as drawn, unless `feature_sampling="active"`.
+        If all drawn features are constant, the node goes on drawing until it finds one that is not.
+    alpha : float, default=0.9
+        The level of the quantile with `loss="quantile"`; with `loss="huber"`, the share of the
+        residuals that count as small.
+    verbose : int, default=0
+        Whether to print the losses of rounds. 0: no. 1: of the first rounds and then ever more
+        rarely. 2 or more: of every round.
+    max_leaf_nodes : int, default=None
+        Largest number of leaves of a tree. The tree is then grown best first: the next node to be
+        split is the one whose split reduces the impurity of the tree most. None means no limit.
+    warm_start : bool, default=False
+        If True, a further call of `fit` keeps the trees and adds rounds until there are
+        `n_estimators`.
+    validation_fraction : float, default=0.1
+        Share of the samples that is left out for early stopping, unless `fit` gets `X_val`.
+    n_iter_no_change : int, default=None
+        If given, no further round begins when the loss of the samples for validation has not fallen
+        by `tol` in so many rounds. None: all rounds are made.
+    tol : float, default=0.0001
+        By how much the loss must fall; see `n_iter_no_change`.
+    ccp_alpha : float, default=0.0
+        Price of a leaf in minimal cost-complexity pruning. A grown tree is cut back to the subtree
+        with the lowest sum of impurity and prices of leaves. 0.0 means no pruning.
+    n_jobs : int, default=None
+        Number of threads for `fit` and for predictions. None means 1 unless
+        `joblib.parallel_config` sets another number, and -1 means all processors. Results do not
+        depend on it.
+    monotonic_cst : array-like of int of shape (n_features,), default=None
+        For each feature 1 if raw predictions must not fall as the feature grows, -1 if they must
+        not rise, 0 if there is no constraint. Of two classes, the raw prediction is of the second;
+        more classes are not supported.
+    feature_sampling : {"all", "active"}, default="all"
+        The features among which a node draws `max_features`: "all" of them, or only the "active"
+        ones, which are not constant in the node. If a node has fewer active features than it draws,
+        it uses all of them.
+    categorical_features : None, "from_dtype" or array-like of bool, int or str, default=None
+        Which features are categorical. None: no feature. "from_dtype": the columns of a data frame
+        that have a categorical dtype. Otherwise a boolean mask, or the indices or names of the
+        categorical features; a list may have "from_dtype" among them. A categorical column may have
+        any number of distinct values, of any type that can be sorted, such as strings. A split
+        sends a set of categories to one child. Categories that do not occur in the node, or did not
+        occur in `fit`, go to the child with the larger weight.
+    min_samples_category : int, default=1
+        In each node, all categories of a feature that have fewer samples than this are treated as
+        one category. Missing values are a category here: if they are fewer, they go where the other
+        rare categories go.
+    category_order : {"auto", "node", "tree"}, default="auto"
+        Which samples order the categories of a feature; a split cuts this order in two. "node": the
+        samples of the node, in each node. "tree": samples that the tree is not grown on, or, if it
+        is grown on all, a random half of them, once per tree; this keeps splits from fitting noise.
+        `min_samples_category` has no effect on such features, and a tree drops a feature with more
+        than 32 categories if its order does not correlate with the targets of the other samples.
+        "auto": "tree" for features with more than 10 categories, unless `min_samples_category` is
+        above 1; otherwise "node". Random thresholds need no order.
+    handle_unknown : {"ignore", "error"}, default="ignore"
+        What predictions do with categories that did not occur in `fit`. "ignore": splits send them
+        to the child with the larger weight, and a warning names features without any known
+        category, perhaps because their type has changed. "error": they raise ValueError. Missing
+        values are no unknown categories.
+    power : float, default=1.5
+        With `loss="tweedie"`, the power of the mean that is in proportion to the variance. 1.0 is
+        `loss="poisson"`, and 2.0 `loss="gamma"`.
+
+    Attributes
+    ----------
+    n_estimators_ : int
+        Number of rounds that were made.
+    n_trees_per_iteration_ : int
+        Number of trees of a round.
+    estimators_ : ndarray of DecisionTreeRegressor, (n_estimators_, n_trees_per_iteration_)
+        The trees as estimators, of shape (n_estimators_, n_trees_per_iteration_). They are made
+        when this attribute is first read.
+    forest_ : spinney.Forest
+        The compiled trees, round by round.
+    train_score_ : ndarray of shape (n_estimators_,)
+        The loss of the samples in bag after each round.
+    oob_improvement_ : ndarray of shape (n_estimators_,)
+        By how much each round has lowered the loss of the samples out of bag. Exists only if
+        `subsample` is below 1.0.
+    oob_scores_ : ndarray of shape (n_estimators_,)
+        The loss of the samples out of bag after each round. Exists only if `subsample` is below
+        1.0.
+    oob_score_ : float
+        The last of `oob_scores_`.
+    init_ : estimator or "zero"
+        What the rounds begin with: a fitted estimator, or "zero".
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Mean over the trees of the total decrease of impurity by the splits on each feature,
+        normalised to a sum of 1.
+    expected_value_ : float or ndarray of shape (n_classes,)
+        The raw prediction if nothing is known of a sample: with the contributions of `shap_values`
+        it adds up to the raw prediction.
+    max_features_ : int
+        Number of features that each node draws.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features seen in `fit`. Exists only if `X` has names that are all strings.
+    is_categorical_ : ndarray of bool of shape (n_features_in_,), or None
+        Which features are categorical. None if no feature is.
+    categories_ : list of ndarray, or None
+        For each categorical feature, its distinct values in `fit`: sorted, except that 0 comes
+        first. The index of a value is the code that stands for it in the compiled trees. The entry
+        of a numeric feature is None. None if no feature is categorical.
+
+    See Also
+    --------
+    GradientBoostingClassifier : The same for classes.
+    RandomForestRegressor : Trees that do not depend on each other.
+
+    References
+    ----------
+    J. Friedman, "Greedy function approximation: a gradient boosting machine", Annals of Statistics
+    29, 2001.
+
+    J. Friedman, "Stochastic gradient boosting", Computational Statistics & Data Analysis 38, 2002.
+
+    Examples
+    --------
+    >>> from spinney import GradientBoostingRegressor
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [1.0, 1.0, 5.0, 5.0]
+    >>> model = GradientBoostingRegressor(n_estimators=100, random_state=0).fit(X, y)
+    >>> model.predict([[0.5], [2.5]]).round(3)
+    array([1., 5.])
+    """
+
+    loss: Literal[
+        "squared_error",
+        "absolute_error",
+        "huber",
+        "quantile",
+        "poisson",
+        "gamma",
+        "tweedie",
+    ] = "squared_error"
+    alpha: float = 0.9
+    power: float = 1.5
+
+    _losses: ClassVar[tuple[str, ...]] = (
+        "squared_error",
+        "absolute_error",
+        "huber",
+        "quantile",
+        "poisson",
+        "gamma",
+        "tweedie",
+    )
+
+    def __post_init__(self) -> None:
+        """Keep the criterion, which has no effect, as it is."""
+
+    def _check_losses(self) -> None:
+        super()._check_losses()
+        self._check_real("alpha", 0.0, 1.0, "(0.0, 1.0)")
+        if self.alpha == 1.0:
+            self._reject("alpha", "a float in the range (0.0, 1.0)")
+        self._check_real("power", 1.0, np.inf, "[1.0, inf)", is_open=False)
+
+    def _get_power(self) -> float | None:
+        """Return the power of the variance, if the loss is a deviance."""
+        return float(self.power) if self.loss == "tweedie" else _POWERS.get(self.loss)
+
+    def _check_counts(self, targets: NDArray[Any]) -> None:
+        power = self._get_power()
+        if power is None:
+            return
+        if power >= 2.0:
+            if np.any(targets <= 0.0):
+                raise ValueError(
+                    f"loss={self.loss!r} requires strictly positive y. Got {targets.min()}."
+                )
+        elif np.any(targets < 0.0) or not np.any(targets > 0.0):
+            raise ValueError(
+                f"loss={self.loss!r} requires non-negative y, and a sum above 0. "
+                f"Got numbers from {targets.min()} to {targets.max()}."
+            )
+
+    def _make_loss(self, target: EncodedTarget) -> Loss:  # noqa: ARG002 - classifiers need it
+        power = self._get_power()
+        if power is not None:
+            return Loss("deviance", power)
+        return Loss(self.loss, float(self.alpha))
+
+    def _encode_y_val(self, y: Any) -> NDArray[np.float64]:
+        return self._encode_y(np.asarray(y).reshape(-1, 1)).y[:, 0].astype(np.float64)
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Predict the target of each sample.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples. Sparse formats other than CSR are converted to it.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            float64.
+        """
+        raw = self._raw_predict(X)
+        return self._loss.predict(raw)
+
+    def staged_predict(self, X: Any) -> Iterator[NDArray[np.float64]]:
+        """Yield what `predict` returns, after each round.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples. Sparse formats other than CSR are converted to it.
+
+        Yields
+        ------
+        y : ndarray of shape (n_samples,)
+        """
+        for raw in self._staged_raw_predict(X):
+            yield self._loss.predict(raw)

@@ -1,0 +1,271 @@
+//! Gradient boosting: trees that are grown one after the other, each on the negative gradient of a loss
+//! (J. Friedman, "Greedy function approximation: a gradient boosting machine", Annals of Statistics 29,
+//! 2001; "Stochastic gradient boosting", Computational Statistics & Data Analysis 38, 2002).
+//!
+//! A raw prediction is a start plus the learning rate times the sum of leaves. The data are encoded once
+//! for all rounds; a round gives the trees new targets, which share weights and fixed point.
+
+mod exact;
+mod leaves;
+mod loss;
+
+use std::sync::Arc;
+
+pub use loss::Loss;
+
+use crate::data::target::Weights;
+use crate::data::{Dataset, Target};
+use crate::error::{Error, Result};
+use crate::forest::{Member, grow_tree};
+use crate::params::ValidForestParams;
+use crate::runtime::Runtime;
+use crate::tree::packed::PackedTree;
+use crate::tree::{TREE_LEAF, Tree};
+use exact::Bins;
+use leaves::RowsByNode;
+use loss::LeafRows;
+
+/// Fewer cells than this are one thread's work: to start others takes longer than a round
+/// (`benches/peers/boosting.py`).
+const SPREAD_FROM_CELLS: usize = 1 << 17;
+
+/// The state of boosting between two rounds.
+pub struct Rounds {
+    data: Dataset,
+    /// The weights; its numbers are new in each round.
+    target: Target,
+    params: ValidForestParams,
+    /// If trees of these data can be grown on bins.
+    bins: Option<Bins>,
+    loss: Loss,
+    learning_rate: f64,
+    /// The target of each row, or the number of its class.
+    y: Vec<f64>,
+    /// The weights of the rows as numbers; `None` if all are 1.
+    weights: Option<Vec<f64>>,
+    /// What raw predictions begin with, the sums of the leaves, and raw predictions: row-major
+    /// `(n_samples, n_raw)`.
+    start: Vec<f64>,
+    sums: Vec<f64>,
+    raw: Vec<f64>,
+    /// The residual from which on Huber's loss is absolute.
+    delta: f64,
+    members: Vec<Member>,
+}
+
+/// What the rounds of one call need besides the state.
+pub struct Draw<'a> {
+    /// A seed for each tree of the round.
+    pub seeds: &'a [u64],
+    /// Whether the trees are grown on a row; all if not given.
+    pub in_bag: Option<&'a [bool]>,
+}
+
+/// Mean losses: of the rows out of bag before the round, then of the rows in bag and of those out of
+/// bag after it. NaN where there are no such rows.
+pub type RoundLosses = [f64; 3];
+
+impl Rounds {
+    /// Begins with raw predictions, `start` plus the learning rate times `sums` of leaves, both row-major
+    /// `(n_samples, n_raw)`. `target` has the weights.
+    pub fn new(
+        (data, target): (Dataset, Target),
+        params: ValidForestParams,
+        (loss, learning_rate): (Loss, f64),
+        y: Vec<f64>,
+        (start, sums): (Vec<f64>, Vec<f64>),
+        runtime: &Runtime<'_>,
+    ) -> Result<Self> {
+        let n = data.n_samples();
+        let n_raw = n * loss.n_raw();
+        if y.len() != n || start.len() != n_raw || sums.len() != n_raw || target.n_samples() != n {
+            return Err(Error::ShapeMismatch {
+                what: "the raw predictions",
+                expected: format!("{n} rows of {} numbers", loss.n_raw()),
+                got: format!("{} and {} numbers", start.len(), sums.len()),
+            });
+        }
+        let weights = match target.weights() {
+            Weights::Unit => None,
+            weights => Some((0..n).map(|row| weights.get(row) as f64).collect()),
+        };
+        let bins = if exact::are_worth_bins(params.tree()) { Bins::of(&data, runtime)? } else { None };
+        let raw = vec![0.0; n_raw];
+        // As in scikit-learn, losses before the first round know no residuals.
+        let (delta, members) = (0.5, Vec::new());
+        let mut rounds =
+            Self { data, target, params, bins, loss, learning_rate, y, weights, start, sums, raw, delta, members };
+        rounds.predict_raw();
+        Ok(rounds)
+    }
+
+    /// The trees that have been grown since this was called last: round by round, with those of each raw
+    /// prediction in turn.
+    pub fn take_members(&mut self) -> Vec<Member> {
+        std::mem::take(&mut self.members)
+    }
+
+    /// Grows the trees of one round.
+    pub fn advance(&mut self, draw: &Draw<'_>, runtime: &Runtime<'_>) -> Result<RoundLosses> {
+        let n_cells = self.data.n_samples().saturating_mul(self.data.n_features());
+        let serial = runtime.serial();
+        let runtime = if n_cells < SPREAD_FROM_CELLS { &serial } else { runtime };
+        let n_raw = self.loss.n_raw();
+        if draw.seeds.len() != n_raw || draw.in_bag.is_some_and(|in_bag| in_bag.len() != self.y.len()) {
+            let (what, got) = ("the draws of a round", format!("{} seeds", draw.seeds.len()));
+            return Err(Error::ShapeMismatch { what, expected: format!("{n_raw} seeds and a bool per row"), got });
+        }
+        let before = draw.in_bag.map_or(f64::NAN, |in_bag| self.mean_loss(|row| !in_bag[row]));
+        if let Loss::Huber { level } = self.loss {
+            let rows = self.target.weighted_samples();
+            let all = LeafRows { rows: &rows, ..self.leaf_rows(&[]) };
+            self.delta = all.quantile(level, |row| (self.y[row] - self.raw[row]).abs());
+        }
+        let bag = match draw.in_bag {
+            None => self.target.clone(),
+            Some(in_bag) => {
+                self.target.reweighted(&in_bag.iter().map(|&is_in| u32::from(is_in)).collect::<Vec<_>>())?
+            }
+        };
+        let pulls = self.pulls(runtime)?;
+        for (tree, (pulls, &seed)) in pulls.iter().zip(draw.seeds).enumerate() {
+            self.grow(tree, pulls, &bag, seed, runtime)?;
+        }
+        self.predict_raw();
+        let is_in = |row: usize| draw.in_bag.is_none_or(|in_bag| in_bag[row]);
+        Ok([before, self.mean_loss(is_in), self.mean_loss(|row| !is_in(row))])
+    }
+
+    /// Grows the tree of one raw prediction, and adds its leaves to the sums.
+    fn grow(&mut self, tree: usize, pulls: &[f64], bag: &Target, seed: u64, runtime: &Runtime<'_>) -> Result<()> {
+        let params = self.params.with_seed(seed);
+        let target = bag.refilled(pulls)?;
+        let grown = match &self.bins {
+            Some(bins) if exact::is_served(&target, params.tree(), self.data.n_features()) => {
+                exact::grow(&self.data, bins, &target, params.tree(), runtime)?
+            }
+            _ => grow_tree(&self.data, &target, &params, runtime)?,
+        };
+        let by_node = RowsByNode::new(&self.data, &grown, runtime)?;
+        let leaf_value = |node: usize| {
+            let rows: Vec<u32> =
+                by_node.of(node).iter().copied().filter(|&row| bag.weights().is_positive(row as usize)).collect();
+            self.loss.leaf_value(&LeafRows { rows: &rows, ..self.leaf_rows(pulls) }, tree, self.delta)
+        };
+        let values = leaf_values(&grown, &params, leaf_value);
+        let n_raw = self.loss.n_raw();
+        for (node, value) in leaves_of(&grown).map(|node| (node, values[node])) {
+            for &row in by_node.of(node) {
+                self.sums[row as usize * n_raw + tree] += value;
+            }
+        }
+        let packed = PackedTree::new(&grown.with_numbers(values, 1)?, self.target.weight_unit());
+        self.members.push(Member { tree: Arc::new(packed), seed });
+        Ok(())
+    }
+
+    fn leaf_rows<'a>(&'a self, pulls: &'a [f64]) -> LeafRows<'a> {
+        LeafRows { rows: &[], y: &self.y, raw: &self.raw, pulls, weights: self.weights.as_deref() }
+    }
+
+    fn predict_raw(&mut self) {
+        for ((raw, start), sum) in self.raw.iter_mut().zip(&self.start).zip(&self.sums) {
+            *raw = start + self.learning_rate * sum;
+        }
+    }
+
+    /// For each tree of a round, the negative gradient of the loss of each row.
+    fn pulls(&self, runtime: &Runtime<'_>) -> Result<Vec<Vec<f64>>> {
+        let n_raw = self.loss.n_raw();
+        let mut pulls = vec![vec![0.0; self.y.len()]; n_raw];
+        let mut of_row = vec![0.0; n_raw];
+        for (row, raw) in self.raw.chunks_exact(n_raw).enumerate() {
+            runtime.check_in_turn(row)?;
+            self.loss.pull(self.y[row], raw, self.delta, &mut of_row);
+            pulls.iter_mut().zip(&of_row).for_each(|(pulls, &pull)| pulls[row] = pull);
+        }
+        Ok(pulls)
+    }
+
+    /// The residual from which on Huber's loss is absolute.
+    pub fn delta(&self) -> f64 {
+        self.delta
+    }
+
+    /// The weighted mean of the loss of some rows.
+    fn mean_loss(&self, counts: impl Fn(usize) -> bool) -> f64 {
+        let rows = (0..self.y.len()).filter(|&row| counts(row));
+        mean_loss_of_rows(rows, self.loss, &self.y, &self.raw, self.weights.as_deref(), self.delta)
+    }
+}
+
+/// The weighted mean of a loss over all rows. `raw` is row-major `(n_samples, n_raw)`.
+pub fn mean_loss(loss: Loss, y: &[f64], raw: &[f64], weights: Option<&[f64]>, delta: f64) -> f64 {
+    mean_loss_of_rows(0..y.len(), loss, y, raw, weights, delta)
+}
+
+fn mean_loss_of_rows(
+    rows: impl Iterator<Item = usize>,
+    loss: Loss,
+    y: &[f64],
+    raw: &[f64],
+    weights: Option<&[f64]>,
+    delta: f64,
+) -> f64 {
+    let n_raw = loss.n_raw();
+    let (mut total, mut sum) = (0.0, 0.0);
+    for row in rows {
+        let weight = weights.map_or(1.0, |weights| weights[row]);
+        total += weight;
+        sum += weight * loss.value(y[row], &raw[row * n_raw..][..n_raw], delta);
+    }
+    sum / total
+}
+
+/// Chooses `n_in_bag` of some rows, given a number in [0, 1) for each, as scikit-learn does (selection
+/// sampling: Knuth, "The Art of Computer Programming", volume 2, section 3.4.2).
+pub fn choose_rows(uniform: &[f64], n_in_bag: usize) -> Vec<bool> {
+    let mut n_chosen = 0;
+    let choose = |(row, &number): (usize, &f64)| {
+        let is_chosen = number * ((uniform.len() - row) as f64) < n_in_bag.saturating_sub(n_chosen) as f64;
+        n_chosen += usize::from(is_chosen);
+        is_chosen
+    };
+    uniform.iter().enumerate().map(choose).collect()
+}
+
+fn leaves_of(tree: &Tree) -> impl Iterator<Item = usize> + '_ {
+    (0..tree.node_count()).filter(|&node| tree.nodes().children_left[node] == TREE_LEAF)
+}
+
+/// The values of all nodes: those of leaves by `value`, within what monotonic constraints leave to them; those
+/// of splits stay means of the gradient.
+///
+/// Where a split has a constraint, the mean of what its children would add parts what their leaves may
+/// add, so that no leaf on the one side is below one on the other.
+fn leaf_values(tree: &Tree, params: &ValidForestParams, value: impl Fn(usize) -> f64) -> Vec<f64> {
+    let nodes = tree.nodes();
+    let mut values = nodes.value.clone();
+    if params.tree().monotonic_cst.is_none() {
+        leaves_of(tree).for_each(|node| values[node] = value(node));
+        return values;
+    }
+    let mut bounds = vec![(f64::NEG_INFINITY, f64::INFINITY); tree.node_count()];
+    for node in 0..tree.node_count() {
+        let (least, most) = bounds[node];
+        if nodes.children_left[node] == TREE_LEAF {
+            values[node] = value(node).clamp(least, most);
+            continue;
+        }
+        let [left, right] = [nodes.children_left[node], nodes.children_right[node]].map(|child| child as usize);
+        let constraint = params.tree().constraint(nodes.feature[node] as u32);
+        if constraint == 0 {
+            (bounds[left], bounds[right]) = ((least, most), (least, most));
+            continue;
+        }
+        let middle = (value(left) / 2.0 + value(right) / 2.0).clamp(least, most);
+        let (lower, upper) = if constraint > 0 { (left, right) } else { (right, left) };
+        (bounds[lower], bounds[upper]) = ((least, middle), (middle, most));
+    }
+    values
+}
