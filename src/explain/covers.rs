@@ -19,6 +19,8 @@ pub struct Covers {
     pub share: Vec<f64>,
     /// By split: the product of the shares, above it, of the splits on its feature.
     pub before: Vec<f64>,
+    /// By split: the nearest edge above it of a split on its feature, as `2 * node + side`, or [`NO_EDGE`].
+    pub above: Vec<u32>,
     /// By leaf: the number of points by which its path is integrated.
     pub n_points: Vec<u32>,
     /// By leaf: the error of quadrature that is allowed for values of 1.
@@ -27,11 +29,15 @@ pub struct Covers {
     pub expected: Vec<f64>,
 }
 
+/// In the place of an edge, if there is none.
+pub const NO_EDGE: u32 = u32::MAX;
+
 /// An edge on the way back up, with what it had changed.
 struct Undo {
     node: usize,
     feature: usize,
     before: f64,
+    above: u32,
     bound: Bound,
     cover: f64,
 }
@@ -43,12 +49,14 @@ impl Covers {
         let n = tree.node_count();
         let share = shares(tree)?;
         let mut before = memory::filled("covers", 1.0, n)?;
+        let mut above = memory::filled("covers", NO_EDGE, n)?;
         let mut n_points: Vec<u32> = memory::zeros("covers", n)?;
         let mut tolerances: Vec<f64> = memory::zeros("covers", n)?;
         let mut expected = vec![0.0; tree.n_values()];
-        // Of the features on the path: the products of their shares, and the number of their
-        // splits.
+        // Of the features on the path: the products of their shares, the last edges, and the number of
+        // their splits.
         let mut product = vec![1.0; n_slots];
+        let mut edges = vec![NO_EDGE; n_slots];
         let mut n_splits = vec![0u32; n_slots];
         let mut n_distinct = 0usize;
         let (mut bound, mut cover) = (Bound::ONE, 1.0);
@@ -61,12 +69,14 @@ impl Covers {
                 && node != nodes.children_right[last.node] as usize
             {
                 product[last.feature] = last.before;
+                edges[last.feature] = last.above;
                 n_splits[last.feature] -= 1;
                 n_distinct -= usize::from(n_splits[last.feature] == 0);
                 path.pop();
             }
             if let Some(parent) = path.last() {
                 product[parent.feature] = parent.before * share[node];
+                edges[parent.feature] = 2 * parent.node as u32 + u32::from(node != parent.node + 1);
                 cover = parent.cover * share[node];
                 let old = (n_splits[parent.feature] > 1).then_some(parent.before);
                 bound = parent.bound.replaced(old, product[parent.feature]);
@@ -84,11 +94,12 @@ impl Covers {
             }
             let feature = slot(nodes.feature[node] as usize);
             before[node] = product[feature];
+            above[node] = edges[feature];
             n_distinct += usize::from(n_splits[feature] == 0);
             n_splits[feature] += 1;
-            path.push(Undo { node, feature, before: product[feature], bound, cover });
+            path.push(Undo { node, feature, before: product[feature], above: edges[feature], bound, cover });
         }
-        Ok(Self { share, before, n_points, tolerances, expected })
+        Ok(Self { share, before, above, n_points, tolerances, expected })
     }
 }
 

@@ -131,7 +131,9 @@ const STEPS_PER_LOOK: usize = 256;
 
 /// Where the contributions in a batch of rows are added up.
 pub struct Contributions<'a> {
-    /// By feature (or pair of features), value and row of the batch.
+    /// By feature (or pair of features), value and row of the batch. Features are those of the tree, by
+    /// number, where points are worked on side by side and no pairs are wanted; otherwise those of the
+    /// forest.
     pub all: &'a mut [f64],
     /// Rows that there is room for.
     pub n_rows: usize,
@@ -367,8 +369,10 @@ impl KernelVisit<'_> {
         let products = &self.way.products[depth * self.way.n_rows..];
         let values = [0, 1]
             .map(|side| if [LEFT, RIGHT][side] == LEAF { &self.group.values[below[side]..][..n_values] } else { &[] });
-        let number = self.to.numbers[feature as usize];
-        let number = if KIND == PAIRS { number * self.to.n_features } else { number };
+        let number = match KIND {
+            PAIRS => self.to.numbers[feature as usize] * self.to.n_features,
+            _ => feature as usize,
+        };
         let place = |row: usize, number: usize, value: usize| (number * n_values + value) * self.to.n_rows + row;
         for way in 0..2 {
             if along & ways[way] == 0 {
@@ -386,18 +390,16 @@ impl KernelVisit<'_> {
                 let row = row as usize;
                 let leaf = |side: usize| times(&products[row], &factors[side]);
                 let leaves = [if LEFT == LEAF { leaf(0) } else { ZERO }, if RIGHT == LEAF { leaf(1) } else { ZERO }];
-                let leaf_gains = [times(&leaves[0], &gains[0]), times(&leaves[1], &gains[1])];
                 for value in present.iter().map(|&value| value as usize) {
                     let (mut sum, mut gain) = (ZERO, ZERO);
                     for (side, kind) in [LEFT, RIGHT].into_iter().enumerate() {
-                        if kind == LEAF {
-                            sum = plus(&sum, &times(&leaves[side], &[values[side][value]; LANES]));
-                            gain = plus(&gain, &times(&leaf_gains[side], &[values[side][value]; LANES]));
-                        } else if kind == SUBTREE {
-                            let below = &self.sums[below[side] + row * n_values + value];
-                            sum = plus(&sum, below);
-                            gain = plus(&gain, &times(below, &gains[side]));
-                        }
+                        let below = match kind {
+                            NOTHING => continue,
+                            LEAF => times(&leaves[side], &[values[side][value]; LANES]),
+                            _ => self.sums[below[side] + row * n_values + value],
+                        };
+                        sum = plus(&sum, &below);
+                        gain = plus(&gain, &times(&below, &gains[side]));
                     }
                     self.sums[start + row * n_values + value] = sum;
                     if KIND == PAIRS {
@@ -473,7 +475,7 @@ fn kind(child: Child) -> u8 {
 /// The sum of all lanes, in the same order for all widths of registers.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "compiled for each width of registers")]
-fn total(a: &Lanes) -> f64 {
+pub fn total(a: &Lanes) -> f64 {
     let four: [f64; 4] = std::array::from_fn(|lane| a[lane] + a[lane + 4]);
     (four[0] + four[2]) + (four[1] + four[3])
 }

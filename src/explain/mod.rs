@@ -20,13 +20,14 @@
 //! the error asks for ([`quadrature`]): at most the number that the worst row needs, and no row gets more
 //! than it needs itself. A batch of rows goes through the tree together: on the way down the products are
 //! kept, and on the way back up the leaves are summed up. Either eight points are worked on side by side
-//! (`kernel`) or eight rows (`teams`).
+//! (`kernel`, or `one_row` for a batch of one row) or eight rows (`teams`).
 
 mod blocks;
 mod covers;
 mod dependence;
 mod kernel;
 mod lanes;
+mod one_row;
 mod oob;
 mod oob_scores;
 mod plan;

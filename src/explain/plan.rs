@@ -3,9 +3,9 @@
 //! Leaves are in groups by the number of points that their paths need, each visited by steps of its own
 //! ([`steps`](super::steps)).
 
-use super::covers::Covers;
+use super::covers::{Covers, NO_EDGE};
 use super::quadrature::{LANES, Points};
-use super::steps::{LeafGroup, PartBounds, list_steps};
+use super::steps::{Closed, LeafGroup, PartBounds, list_steps};
 use crate::error::Result;
 use crate::memory;
 use crate::runtime::Runtime;
@@ -16,6 +16,8 @@ use crate::tree::{TREE_LEAF, Tree};
 pub struct PlanSplit {
     /// The number of the feature among the features of the tree.
     pub feature: u32,
+    /// The nearest edge above of a split on the same feature, as `2 * split + side`, or [`NO_EDGE`].
+    pub above: u32,
     /// The product of the shares of the splits above on the same feature.
     pub before: f64,
     /// The share of the node's weight that each child has.
@@ -49,8 +51,10 @@ impl Plan {
         for node in (0..tree.node_count()).filter(|&node| nodes.children_left[node] != TREE_LEAF) {
             split_of[node] = splits.len() as u32;
             let children = [nodes.children_left[node] as usize, nodes.children_right[node] as usize];
+            let above = covers.above[node];
             splits.push(PlanSplit {
                 feature: number(nodes.feature[node] as usize) as u32,
+                above: if above == NO_EDGE { NO_EDGE } else { 2 * split_of[above as usize / 2] + above % 2 },
                 before: covers.before[node],
                 share: children.map(|child| covers.share[child]),
             });
@@ -70,7 +74,10 @@ impl Plan {
 
     /// The bytes that a plan takes for each split of a tree with this number of values, about.
     pub fn bytes_per_split(n_values: usize) -> usize {
-        let of_values = if n_values == 1 { 0 } else { size_of::<PartBounds>() + n_values.min(8) * size_of::<u32>() };
+        let of_values = match n_values {
+            1 => size_of::<Closed>(),
+            n => size_of::<PartBounds>() + n.min(8) * size_of::<u32>(),
+        };
         size_of::<PlanSplit>() + 16 + n_values * size_of::<f64>() + of_values
     }
 }
@@ -169,7 +176,8 @@ impl PlanSplit {
     /// What multiplies the product of all factors of a path on the edge to a side, for a row that takes it.
     ///
     /// A feature of a path has the factor `w + (1 - w) p` for a row that goes along all splits on it, and
-    /// `w (1 - p)` for another row. A row that has left the way above has the share of the child for a factor.
+    /// `w (1 - p)` for another row. A row that has left the way above has the share of the child for a
+    /// factor.
     #[inline(always)]
     pub fn taken(&self, side: usize, points: &Points) -> [f64; LANES] {
         let w = self.before * self.share[side];
@@ -191,9 +199,9 @@ impl PlanSplit {
         std::array::from_fn(|lane| points.rest[lane] * self.before / above[lane])
     }
 
-    /// The derivative of the feature's contribution for a row that takes the edge to a side, times the weights
-    /// of the points: `(1 - w) / (w + (1 - w) p)`, less the same above the split. A row that has left the way
-    /// above has none.
+    /// The derivative of the feature's contribution for a row that takes the edge to a side, times the
+    /// weights of the points: `(1 - w) / (w + (1 - w) p)`, less the same above the split. A row that has left
+    /// the way above has none.
     #[inline(always)]
     pub fn gain_taken(&self, side: usize, points: &Points) -> [f64; LANES] {
         let w = self.before * self.share[side];

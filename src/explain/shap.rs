@@ -4,7 +4,8 @@ use std::ops::Range;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::blocks::{BlockShape, Blocks, CsrMatrix};
-use super::kernel::{self, Contributions};
+use super::kernel::{self, Contributions, EXPLANATION};
+use super::one_row::RowScratch;
 use super::plan::{Kept, Plan};
 use super::quadrature::{LANES, Points, bounding_points, rule};
 use super::steps::LeafGroup;
@@ -25,7 +26,7 @@ tuned! {
     fn teams_from() -> usize = 16_384;
 }
 
-/// Trees whose plans are held at once, if they are not kept.
+/// The least number of trees whose plans are held at once, if they are not kept.
 const TREES_AT_ONCE: usize = 8;
 /// Batches per thread, if there are enough rows.
 const BATCHES_PER_THREAD: usize = 4;
@@ -193,7 +194,9 @@ fn explain(
     };
     let row_len = features.len().saturating_pow(if of_pairs { 2 } else { 1 }).saturating_mul(n_kept);
     let are_teams = !of_pairs && of_what.map_or(row_len >= teams_from(), |what| what == SideBySide::Rows);
-    let shape = block_shape(rows, n_kept, are_teams, runtime.n_threads());
+    // Each thread takes rows, or, if there are few, trees. The sums of a tree are added by themselves then.
+    let sums_by_tree = !of_pairs && !are_teams;
+    let shape = block_shape(rows, n_kept, (are_teams, sums_by_tree), runtime.n_threads());
     let finish = (kept == Kept::SecondShare, 1.0 / forest.len() as f64);
     let mut blocks = Blocks::zeros((n_samples, row_len), shape, n_kept, finish)?;
     let len = shape.n_rows;
@@ -209,54 +212,82 @@ fn explain(
     }
     let idle = Mutex::new(Vec::new());
     let lock = || idle.lock().unwrap_or_else(PoisonError::into_inner);
+    let visit = |(plan, tree): (&Prepared, &PackedTree), start: usize, all: &mut [f64]| -> Result<()> {
+        runtime.check_interrupt()?;
+        let worker = lock().pop();
+        let (mut reader, mut scratch) = match worker {
+            Some(worker) => worker,
+            None => (Reader::new(rows, len, tree.max_depth())?, VisitScratch { are_teams, ..VisitScratch::default() }),
+        };
+        let block = start..(start + len).min(n_samples);
+        reader.load(block.clone());
+        let (numbers, n_features) = (&plan.numbers, features.len());
+        let to = Contributions { all, n_rows: shape.room, numbers, of_pairs, n_features };
+        plan.explain(tree, (&mut reader, block), &mut scratch, to, runtime)?;
+        lock().push((reader, scratch));
+        Ok(())
+    };
+    let cells = n_kept * shape.room;
+    let sum_up = |of: (&Prepared, &PackedTree), start: usize| {
+        let mut sums = memory::zeros(EXPLANATION, of.0.numbers.len() * cells)?;
+        visit(of, start, &mut sums)?;
+        Ok(sums)
+    };
+    let n_threads = runtime.n_threads();
+    let are_few = n_samples.div_ceil(len) < BATCHES_PER_THREAD * n_threads;
     let trees: Vec<&PackedTree> = forest.trees().collect();
-    for (number, trees) in trees.chunks(TREES_AT_ONCE).enumerate() {
+    let at_once = TREES_AT_ONCE.max(n_threads);
+    for (number, trees) in trees.chunks(at_once).enumerate() {
         let made;
         let plans = if let Some(plans) = kept_plans {
-            &plans.of_trees[number * TREES_AT_ONCE..]
+            &plans.of_trees[number * at_once..]
         } else {
             made = runtime.map(trees.to_vec(), |tree| Prepared::new(tree, &features, runtime))?;
             &made
         };
-        // Tree by tree, so that the plan of one stays in a cache while all rows are visited.
-        for (plan, &tree) in plans.iter().zip(trees) {
-            let visit = |(start, all): (usize, &mut [f64])| -> Result<()> {
-                runtime.check_interrupt()?;
-                let worker = lock().pop();
-                let (mut reader, mut scratch) = match worker {
-                    Some(worker) => worker,
-                    None => (
-                        Reader::new(rows, len, tree.max_depth())?,
-                        VisitScratch { are_teams, ..VisitScratch::default() },
-                    ),
-                };
-                let block = start..(start + len).min(n_samples);
-                reader.load(block.clone());
-                let (numbers, n_features) = (&plan.numbers, features.len());
-                let to = Contributions { all, n_rows: shape.room, numbers, of_pairs, n_features };
-                plan.explain(tree, (&mut reader, block), &mut scratch, to, runtime)?;
-                lock().push((reader, scratch));
-                Ok(())
-            };
-            if row_len > 0 {
-                let block_len = blocks.block_len();
-                let parts = (0..n_samples).step_by(len).zip(blocks.cells.chunks_mut(block_len));
-                runtime.map(parts.collect(), visit)?;
+        let planned = || plans.iter().zip(trees.iter().copied());
+        let block_len = blocks.block_len().max(1);
+        let blocks = (0..n_samples).step_by(len).zip(blocks.cells.chunks_mut(block_len));
+        let mut blocks: Vec<(usize, &mut [f64])> = if row_len > 0 { blocks.collect() } else { Vec::new() };
+        if sums_by_tree && are_few {
+            for (start, all) in &mut blocks {
+                let sums = runtime.map(planned().collect(), |of| sum_up(of, *start))?;
+                planned().zip(&sums).for_each(|((plan, _), sums)| plan.add(sums, all, cells));
             }
-            runtime.advance();
+            for _ in trees {
+                runtime.advance();
+            }
+        } else {
+            // Tree by tree, so that the plan of one stays in a cache while all rows are visited.
+            for of in planned() {
+                runtime.map(blocks.iter_mut().collect(), |(start, all)| {
+                    if !sums_by_tree {
+                        return visit(of, *start, all);
+                    }
+                    of.0.add(&sum_up(of, *start)?, all, cells);
+                    Ok(())
+                })?;
+                runtime.advance();
+            }
         }
     }
     Ok((features, blocks))
 }
 
 /// How many rows are worked on together.
-fn block_shape(rows: &dyn Rows, n_kept: usize, are_teams: bool, n_threads: usize) -> BlockShape {
+fn block_shape(
+    rows: &dyn Rows,
+    n_kept: usize,
+    (are_teams, sums_by_tree): (bool, bool),
+    n_threads: usize,
+) -> BlockShape {
     let n_samples = rows.shape().0;
     if are_teams {
         let n_rows = Reader::block_len(rows, n_samples.div_ceil(n_threads).clamp(1, teams::ROWS)).max(1);
         return BlockShape { n_rows, room: teams::ROWS };
     }
-    let n_batches = n_samples.div_ceil(BATCHES_PER_THREAD * n_threads);
+    // Where threads can take trees, a few rows need not be shared out.
+    let n_batches = if sums_by_tree { n_samples } else { n_samples.div_ceil(BATCHES_PER_THREAD * n_threads) };
     let fitting = SUMS_BYTES / (PLACES * LANES * size_of::<f64>() * n_kept);
     let n_rows = Reader::block_len(rows, n_batches.clamp(1, MOST_ROWS).min(fitting.max(1))).max(1);
     BlockShape { n_rows, room: n_rows }
@@ -300,6 +331,7 @@ struct VisitScratch {
     are_teams: bool,
     teams: teams::TeamScratch,
     points: kernel::KernelScratch,
+    one_row: RowScratch,
 }
 
 impl VisitScratch {
@@ -324,6 +356,9 @@ impl VisitScratch {
         if self.are_teams {
             return self.teams.visit(of, rule, &self.turns, rows, to, runtime);
         }
+        if self.turns.n_rows == 1 && of.0.n_values == 1 && !to.of_pairs {
+            return rule.iter().try_for_each(|points| self.one_row.visit(of, points, &self.turns, to, runtime));
+        }
         rule.iter().try_for_each(|points| self.points.visit(of, points, &self.turns, rows, to, runtime))
     }
 }
@@ -335,6 +370,13 @@ impl Prepared {
         let most = plan.groups.iter().map(|group| group.n_points).max().unwrap_or(0);
         let numbers = plan.features.iter().map(number).collect();
         Ok(Self { numbers, rules: (0..most / LANES).map(|_| OnceLock::new()).collect(), plan })
+    }
+
+    /// Adds contributions by the tree's features to those by the forest's; each feature has so many cells.
+    fn add(&self, sums: &[f64], all: &mut [f64], n_cells: usize) {
+        for (&number, sums) in self.numbers.iter().zip(sums.chunks_exact(n_cells)) {
+            all[number * n_cells..][..n_cells].iter_mut().zip(sums).for_each(|(all, sum)| *all += sum);
+        }
     }
 
     /// Adds the contributions in this tree for a block of rows.

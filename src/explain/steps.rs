@@ -1,7 +1,7 @@
 //! The steps by which a visit goes through a tree, for the leaves of a group.
 //!
-//! Steps pass over the nodes without a leaf of the group. Of two subtrees the one with more nodes comes first:
-//! results that wait for the other one then are no more than the logarithm of the number of nodes.
+//! Steps pass over the nodes without a leaf of the group. Of two subtrees the one with more nodes comes
+//! first: results that wait for the other one then are no more than the logarithm of the number of nodes.
 //!
 //! Steps are kept with a forest, and each row reads all of them. So a step is stored in five bytes: a split,
 //! and a [code](Code). The rest follows from the steps before it.
@@ -60,6 +60,30 @@ pub struct LeafGroup {
     /// have one value: then that one.
     present: Vec<PartBounds>,
     present_values: Vec<u32>,
+    /// The closed splits in their order, if leaves have one value; otherwise empty.
+    pub closed: Vec<Closed>,
+    /// Where the parts of `closed` end: each is a subtree of [`FEW_NODES`] or fewer, or one split.
+    pub part_ends: Vec<u32>,
+}
+
+/// The nodes of a subtree whose intermediate results fit in a first-level cache.
+pub const FEW_NODES: u32 = 256;
+
+/// A split whose children are finished.
+#[derive(Debug, Clone, Copy)]
+pub struct Closed {
+    pub split: u32,
+    code: Code,
+}
+
+impl Closed {
+    /// What the children are: [`NOTHING`], a [`LEAF`], or a subtree: the [`FIRST`] or [`SECOND`] that is
+    /// visited.
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "compiled for each width of registers")]
+    pub fn kinds(self) -> [u8; 2] {
+        [self.code.0 >> 2 & 3, self.code.0 >> 4 & 3]
+    }
 }
 
 /// The bounds of the three parts of a split's list of values. Between the first two bounds lie the values
@@ -77,10 +101,10 @@ const OPEN: u8 = 0;
 const ENTER_LEFT: u8 = 1;
 const CLOSE: u8 = 3;
 
-const NOTHING: u8 = 0;
-const LEAF: u8 = 1;
-const FIRST: u8 = 2;
-const SECOND: u8 = 3;
+pub const NOTHING: u8 = 0;
+pub const LEAF: u8 = 1;
+pub const FIRST: u8 = 2;
+pub const SECOND: u8 = 3;
 const IS_SECOND: u8 = 1 << 6;
 
 impl Code {
@@ -208,6 +232,8 @@ impl LeafGroup {
         self.tolerances.shrink_to_fit();
         self.present.shrink_to_fit();
         self.present_values.shrink_to_fit();
+        self.closed.shrink_to_fit();
+        self.part_ends.shrink_to_fit();
     }
 }
 
@@ -302,9 +328,18 @@ pub fn list_steps(
                 present_of[node] = group.present.len() as u32;
                 group.list_present(&of_children, &mut sides_of);
             }
-            let is_second = path.pop().is_some_and(|closed| closed.is_second);
-            group.push(split, Code::closing(children, is_second))?;
-            place -= usize::from(is_second);
+            let code = Code::closing(children, path.pop().is_some_and(|closed| closed.is_second));
+            group.push(split, code)?;
+            if n_values == 1 {
+                memory::make_room(PLAN, &mut group.closed, 1)?;
+                group.closed.push(Closed { split, code });
+                let is_large = |node: usize| sizes[node] > FEW_NODES;
+                if is_large(node) || path.last().is_none_or(|above| is_large(above.node)) {
+                    memory::make_room(PLAN, &mut group.part_ends, 1)?;
+                    group.part_ends.push(group.closed.len() as u32);
+                }
+            }
+            place -= usize::from(code.0 & IS_SECOND != 0);
         }
     }
     group.trim();

@@ -53,8 +53,6 @@ struct Edge {
     gains: Vec<Block>,
     /// The products of the child if it is a leaf.
     leaf: Vec<Block>,
-    /// These times the gains.
-    leaf_gains: Vec<Block>,
 }
 
 impl TeamScratch {
@@ -72,7 +70,7 @@ impl TeamScratch {
         let n = rule.len();
         resize(&mut self.sums, group.n_places * plan.n_values * n)?;
         for edge in &mut self.edges {
-            for blocks in [&mut edge.gains, &mut edge.leaf, &mut edge.leaf_gains] {
+            for blocks in [&mut edge.gains, &mut edge.leaf] {
                 resize(blocks, n)?;
             }
         }
@@ -370,7 +368,7 @@ impl TeamVisit<'_> {
                 continue;
             }
             let choice = Choice::new(along, self.way.goes(split, side));
-            let Edge { gains, leaf, leaf_gains } = &mut self.edges[side];
+            let Edge { gains, leaf } = &mut self.edges[side];
             for (gains, points) in gains.iter_mut().zip(self.way.rule) {
                 let (own, points) = (&self.way.splits[split], points);
                 let (taken, left) = (own.gain_taken(side, points), own.gain_left(points));
@@ -380,11 +378,6 @@ impl TeamVisit<'_> {
             }
             if let Child::Leaf(_) = child {
                 self.way.reach(split, side, depth, &choice, leaf);
-                for ((leaf_gains, leaf), gains) in leaf_gains.iter_mut().zip(&*leaf).zip(&*gains) {
-                    for point in 0..LANES {
-                        leaf_gains[point] = times(&leaf[point], &gains[point]);
-                    }
-                }
             }
         }
     }
@@ -408,13 +401,12 @@ impl TeamVisit<'_> {
                 let mut gains = [ZERO; LANES];
                 for (point, gains) in gains.iter_mut().enumerate() {
                     let of_side = |kind: u8, edge: &Edge, value: f64| {
-                        if kind == LEAF {
-                            let value = [value; ROWS];
-                            (times(&edge.leaf[block][point], &value), times(&edge.leaf_gains[block][point], &value))
-                        } else {
-                            let below = if kind == SECOND { behind[place][point] } else { own[place][point] };
-                            (below, times(&below, &edge.gains[block][point]))
-                        }
+                        let below = match kind {
+                            LEAF => times(&edge.leaf[block][point], &[value; ROWS]),
+                            SECOND => behind[place][point],
+                            _ => own[place][point],
+                        };
+                        (below, times(&below, &edge.gains[block][point]))
                     };
                     let (sum, gain) = if is_alone && RIGHT == NOTHING {
                         of_side(LEFT, left_edge, of_leaves[0][value])
