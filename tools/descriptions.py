@@ -387,47 +387,48 @@ learning_rate
 n_estimators
     Number of rounds. A round grows one tree, or one for each class if there are more than two.
 subsample
-    Share of the samples that the trees of a round are grown on, drawn anew for each round without
-    replacement. Below 1.0 the others score the round: see `oob_improvement_`.
+    Share of the samples that the trees of a round are grown on, drawn anew for each round
+    without replacement. Below 1.0 the others score the round: see `oob_improvement_`.
 criterion
     Has no effect. As in scikit-learn, any other value than the default warns.
 init
-    What the rounds begin with. None: the best constant. "zero": 0. An estimator: what it predicts,
-    once it is fitted to `X` and `y`.
+    What the rounds begin with. None: the best constant. "zero": 0. An estimator: what it
+    predicts, once it is fitted to `X` and `y`.
 random_state
-    Seed of everything that is random: the samples of rounds, the features that nodes draw, the order
-    that decides between equally good splits, and the samples that are left out for early stopping.
-    An int makes results repeatable. For ints below 2**32, rounds and early stopping draw the samples
-    that scikit-learn draws.
+    Seed of everything that is random: the samples of rounds, the features that nodes draw, the
+    order that decides between equally good splits, and the samples that are left out for early
+    stopping. An int makes results repeatable. For ints below 2**32, rounds and early stopping
+    draw the samples that scikit-learn draws.
 alpha
-    The level of the quantile with `loss="quantile"`; with `loss="huber"`, the share of the residuals
-    that count as small.
+    The level of the quantile with `loss="quantile"`; with `loss="huber"`, the share of the
+    residuals that count as small.
 power
     With `loss="tweedie"`, the power of the mean that is in proportion to the variance. 1.0 is
     `loss="poisson"`, and 2.0 `loss="gamma"`.
 verbose
-    Whether to print the losses of rounds. 0: no. 1: of the first rounds and then ever more rarely.
-    2 or more: of every round.
+    Whether to print the losses of rounds. 0: no. 1: of the first rounds and then ever more
+    rarely. 2 or more: of every round.
 warm_start
-    If True, a further call of `fit` keeps the trees and adds rounds until there are `n_estimators`.
+    If True, a further call of `fit` keeps the trees and adds rounds until there are
+    `n_estimators`.
 validation_fraction
     Share of the samples that is left out for early stopping, unless `fit` gets `X_val`.
 n_iter_no_change
-    If given, no further round begins when the loss of the samples for validation has not fallen by
-    `tol` in so many rounds. None: all rounds are made.
+    If given, no further round begins when the loss of the samples for validation has not fallen
+    by `tol` in so many rounds. None: all rounds are made.
 tol
     By how much the loss must fall; see `n_iter_no_change`.
 monotonic_cst
-    For each feature 1 if raw predictions must not fall as the feature grows, -1 if they must not
-    rise, 0 if there is no constraint. Of two classes, the raw prediction is of the second; more
-    classes are not supported.
+    For each feature 1 if raw predictions must not fall as the feature grows, -1 if they must
+    not rise, 0 if there is no constraint. Of two classes, the raw prediction is of the second;
+    more classes are not supported.
 n_estimators_
     Number of rounds that were made.
 n_trees_per_iteration_
     Number of trees of a round.
 estimators_
-    The trees as estimators, of shape (n_estimators_, n_trees_per_iteration_). They are made when this
-    attribute is first read.
+    The trees as estimators, of shape (n_estimators_, n_trees_per_iteration_). They are made
+    when this attribute is first read.
 forest_
     The compiled trees, round by round.
 init_
@@ -435,17 +436,18 @@ init_
 train_score_
     The loss of the samples in bag after each round.
 oob_improvement_
-    By how much each round has lowered the loss of the samples out of bag. Exists only if `subsample`
-    is below 1.0.
+    By how much each round has lowered the loss of the samples out of bag. Exists only if
+    `subsample` is below 1.0.
 oob_scores_
-    The loss of the samples out of bag after each round. Exists only if `subsample` is below 1.0.
+    The loss of the samples out of bag after each round. Exists only if `subsample` is below
+    1.0.
 oob_score_
     The last of `oob_scores_`.
 max_features_
     Number of features that each node draws.
 expected_value_
-    The raw prediction if nothing is known of a sample: with the contributions of `shap_values` it
-    adds up to the raw prediction.
+    The raw prediction if nothing is known of a sample: with the contributions of `shap_values`
+    it adds up to the raw prediction.
 feature_importances_
     Mean over the trees of the total decrease of impurity by the splits on each feature,
     normalised to a sum of 1.

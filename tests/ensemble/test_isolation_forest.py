@@ -454,7 +454,7 @@ def seconds_to_fit(X):
 
 @pytest.mark.parametrize("kind", ["half of the cells", "ones", "three values"])
 def test_sparse_trees_of_all_rows_take_about_as_long_as_dense_ones(kind):
-    """Quadratic growth took 40 times as long, links alone three times where half of the cells are stored."""
+    """Quadratic growth took 40 times as long, links alone three times with half of the cells."""
     rng = np.random.default_rng(0)
     X = {
         "half of the cells": rng.normal(size=(6000, 20)) * rng.integers(0, 2, (6000, 20)),
