@@ -15,7 +15,21 @@ pub struct Bins {
     pub columns: Vec<BinnedColumn>,
     /// The bins of all columns together.
     pub n_bins: usize,
+    /// Columns that are counted together.
+    pub bundles: Vec<Bundle>,
 }
+
+/// Columns of two bins, of which one is rare in each, and no row is in two rare bins: columns of one-hot codes,
+/// above all. They are counted in the time of one column.
+pub struct Bundle {
+    /// The features, at most 255, each with its rare bin.
+    pub features: Vec<(u32, usize)>,
+    /// By row, the place of the feature whose rare bin it is in, counted from 1; 0 for none.
+    pub places: Vec<u8>,
+}
+
+/// A column that fits into none of this many bundles begins a new one (`benches/peers/boosting.py`).
+const BUNDLES_TRIED: usize = 4;
 
 /// The bins of one column.
 pub struct BinnedColumn {
@@ -24,6 +38,8 @@ pub struct BinnedColumn {
     pub n_bins: usize,
     /// Nothing if each bin has one rank, which is then its number.
     pub coarse: Option<Coarse>,
+    /// Whether it is in a bundle.
+    pub is_bundled: bool,
 }
 
 /// The bins of a column with more ranks than bins: about equally many rows each.
@@ -53,7 +69,50 @@ impl Bins {
             column.first = n_bins;
             n_bins += column.n_bins;
         }
-        Ok(Some(Self { columns, n_bins }))
+        let mut bins = Self { columns, n_bins, bundles: Vec::new() };
+        bins.bundle(data, runtime)?;
+        Ok(Some(bins))
+    }
+
+    /// Finds the bundles. O(cells of columns of two bins).
+    fn bundle(&mut self, data: &Dataset, runtime: &Runtime<'_>) -> Result<()> {
+        let Columns::Dense(columns) = data.columns() else { return Ok(()) };
+        let n_samples = data.n_samples();
+        // With the number of rows in rare bins.
+        let mut bundles: Vec<(Bundle, usize)> = Vec::new();
+        for feature in (0..data.n_features() as u32).filter(|&feature| self.columns[feature as usize].n_bins == 2) {
+            runtime.check_interrupt()?;
+            let bins = self.columns[feature as usize].of_rows(columns.column(feature));
+            let n_ones = bins.iter().filter(|&&bin| bin == 1).count();
+            let rare = usize::from(2 * n_ones <= n_samples);
+            let n_rare = if rare == 1 { n_ones } else { n_samples - n_ones };
+            let fits = |(bundle, n_taken): &&mut (Bundle, usize)| {
+                bundle.features.len() < MAX_BINS - 1
+                    && *n_taken + n_rare <= n_samples
+                    && bins.iter().zip(&bundle.places).all(|(&bin, &place)| usize::from(bin) != rare || place == 0)
+            };
+            let found = bundles.iter_mut().rev().take(BUNDLES_TRIED).find(fits);
+            let (bundle, n_taken) = match found {
+                Some(found) => found,
+                None => {
+                    bundles.push((Bundle { features: Vec::new(), places: vec![0; n_samples] }, 0));
+                    let last = bundles.len() - 1;
+                    &mut bundles[last]
+                }
+            };
+            bundle.features.push((feature, rare));
+            *n_taken += n_rare;
+            let place = bundle.features.len() as u8;
+            for (taken, _) in bundle.places.iter_mut().zip(bins).filter(|&(_, &bin)| usize::from(bin) == rare) {
+                *taken = place;
+            }
+        }
+        self.bundles =
+            bundles.into_iter().map(|(bundle, _)| bundle).filter(|bundle| bundle.features.len() > 1).collect();
+        for &(feature, _) in self.bundles.iter().flat_map(|bundle| &bundle.features) {
+            self.columns[feature as usize].is_bundled = true;
+        }
+        Ok(())
     }
 }
 
@@ -69,7 +128,7 @@ impl BinnedColumn {
     fn of(column: &DenseColumn, n_samples: usize) -> Self {
         let n_ranks = column.n_ranks as usize;
         if matches!(column.ranks, Ranks::U8(_)) {
-            return Self { first: 0, n_bins: n_ranks, coarse: None };
+            return Self { first: 0, n_bins: n_ranks, coarse: None, is_bundled: false };
         }
         // Where the rows of each rank begin among the rows by value.
         let mut starts = vec![0u32; n_ranks + 1];
@@ -95,7 +154,8 @@ impl BinnedColumn {
             (rows[*place as usize], ranks[*place as usize]) = (row, rank);
             *place += 1;
         });
-        Self { first: 0, n_bins, coarse: Some(Coarse { bins, first_ranks, rows, ranks, first_rows }) }
+        let coarse = Some(Coarse { bins, first_ranks, rows, ranks, first_rows });
+        Self { first: 0, n_bins, coarse, is_bundled: false }
     }
 
     /// The bin of each row. `column` is the column that the bins are of.

@@ -1,7 +1,7 @@
 //! Histograms of gradients: integers, so that the histogram of a larger child is exactly that of its
 //! parent minus that of the smaller child.
 
-use super::bins::{BinnedColumn, Bins, MAX_BINS};
+use super::bins::{Bins, MAX_BINS};
 use crate::data::DenseColumns;
 use crate::error::Result;
 use crate::runtime::Runtime;
@@ -15,6 +15,22 @@ pub struct Bin {
     pub n: u32,
     /// Of squared gradients, rounded up, in the unit of [`Gradients`].
     pub squares: u32,
+}
+
+impl Bin {
+    #[inline]
+    fn add(&mut self, other: &Self) {
+        self.sum += other.sum;
+        self.n += other.n;
+        self.squares += other.squares;
+    }
+
+    #[inline]
+    fn subtract(&mut self, other: &Self) {
+        self.sum -= other.sum;
+        self.n -= other.n;
+        self.squares -= other.squares;
+    }
 }
 
 /// One [`Bin`] for each bin of each column.
@@ -54,6 +70,8 @@ pub fn count(
     gathered: &mut Vec<Bin>,
     (n_threads, runtime): (usize, &Runtime<'_>),
 ) -> Result<Histogram> {
+    let serial = runtime.serial();
+    let runtime = if n_threads == 1 { &serial } else { runtime };
     let is_all = samples.len() == gradients.rows.len();
     if !is_all {
         gathered.clear();
@@ -67,58 +85,49 @@ pub fn count(
         rest = others;
         work.push((part, of_part));
     }
-    let gathered = &gathered[..];
+    let rows = if is_all { &gradients.rows[..] } else { &gathered[..] };
+    // The sums of a column or bundle, given the bin of each row.
+    let count = |bins: &[u8]| {
+        if is_all {
+            sum_up(bins.iter().copied(), rows)
+        } else {
+            sum_up(samples.iter().map(|&row| bins[row as usize]), rows)
+        }
+    };
     runtime.map(work, |(part, mut counted)| {
         for feature in part {
             let column = &bins.columns[feature];
-            let of_rows = column.of_rows(columns.column(feature as u32));
             let (of_column, others) = counted.split_at_mut(column.n_bins);
             counted = others;
-            if is_all {
-                count_column(column, of_column, of_rows.iter().copied(), &gradients.rows);
-            } else {
-                count_column(column, of_column, samples.iter().map(|&row| of_rows[row as usize]), gathered);
+            if !column.is_bundled {
+                of_column.copy_from_slice(&count(column.of_rows(columns.column(feature as u32)))[..column.n_bins]);
             }
         }
         Ok(())
     })?;
+    let bundles = runtime.map(bins.bundles.iter().collect(), |bundle| Ok((bundle, count(&bundle.places))))?;
+    for (bundle, sums) in bundles {
+        let mut all = Bin::default();
+        sums.iter().for_each(|sums| all.add(sums));
+        for (&(feature, rare), sums) in bundle.features.iter().zip(&sums[1..]) {
+            let column = &mut histogram[bins.columns[feature as usize].first..][..2];
+            (column[rare], column[1 - rare]) = (*sums, all);
+            column[1 - rare].subtract(sums);
+        }
+    }
     Ok(histogram)
 }
 
-/// Counts rows into the bins of a column, given the bin and the gradient of each.
-fn count_column(column: &BinnedColumn, counted: &mut [Bin], bins: impl Iterator<Item = u8>, rows: &[Bin]) {
-    if column.n_bins == 2 {
-        // No row waits until the bin of the row before is written.
-        let mut ones = Bin::default();
-        let mut all = Bin::default();
-        for (bin, row) in bins.zip(rows) {
-            let mask = (-i64::from(bin), u32::from(bin).wrapping_neg());
-            ones.sum += row.sum & mask.0;
-            ones.n += u32::from(bin);
-            ones.squares += row.squares & mask.1;
-            all.sum += row.sum;
-            all.squares += row.squares;
-        }
-        counted[1] = ones;
-        counted[0] =
-            Bin { sum: all.sum - ones.sum, n: rows.len() as u32 - ones.n, squares: all.squares - ones.squares };
-        return;
-    }
+/// The sums over the rows of each bin.
+fn sum_up(bins: impl Iterator<Item = u8>, rows: &[Bin]) -> [Bin; MAX_BINS] {
     let mut sums = [Bin::default(); MAX_BINS];
     for (bin, row) in bins.zip(rows) {
-        let sums = &mut sums[bin as usize];
-        sums.sum += row.sum;
-        sums.n += row.n;
-        sums.squares += row.squares;
+        sums[bin as usize].add(row);
     }
-    counted.copy_from_slice(&sums[..column.n_bins]);
+    sums
 }
 
 /// Subtracts the histogram of a child from that of its parent.
 pub fn subtract(parent: &mut [Bin], child: &[Bin]) {
-    for (parent, child) in parent.iter_mut().zip(child) {
-        parent.sum -= child.sum;
-        parent.n -= child.n;
-        parent.squares -= child.squares;
-    }
+    parent.iter_mut().zip(child).for_each(|(parent, child)| parent.subtract(child));
 }

@@ -353,14 +353,14 @@ mod tests {
         (mixed >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Columns of two, some or very many distinct values.
+    /// Columns of two, some or very many distinct values; those of two are codes of one number.
     fn matrix(n: usize, n_features: usize, seed: u64) -> Array2<f64> {
         Array2::from_shape_fn((n, n_features), |(row, column)| {
             let value = noise(seed, row * n_features + column);
             match column % 4 {
                 0 => value,
                 1 => (value * 9.0).floor(),
-                2 => (value * 2.0).floor(),
+                2 => f64::from(u8::from((noise(seed, row) * 8.0) as usize == column)),
                 _ => (value * value * 700.0).floor(),
             }
         })
@@ -392,7 +392,7 @@ mod tests {
         #[test]
         fn trees_on_bins_are_those_of_the_wide_engine(
             n in 2usize..1500,
-            n_features in 1usize..6,
+            n_features in 1usize..9,
             seed: u64,
             gradients in 0u32..4,
             min_samples_leaf in 1u64..30,
