@@ -140,11 +140,13 @@ impl Rounds {
     fn grow(&mut self, tree: usize, pulls: &[f64], bag: &Target, seed: u64, runtime: &Runtime<'_>) -> Result<()> {
         let params = self.params.with_seed(seed);
         let target = bag.refilled(pulls)?;
-        let grown = match &self.bins {
-            Some(bins) if exact::is_served(&target, params.tree(), self.data.n_features()) => {
-                exact::grow(&self.data, bins, &target, params.tree(), runtime)?
-            }
-            _ => grow_tree(&self.data, &target, &params, runtime)?,
+        let on_bins = match &self.bins {
+            Some(bins) => exact::grow(&self.data, bins, &target, params.tree(), runtime)?,
+            None => None,
+        };
+        let grown = match on_bins {
+            Some(grown) => grown,
+            None => grow_tree(&self.data, &target, &params, runtime)?,
         };
         let by_node = RowsByNode::new(&self.data, &grown, runtime)?;
         let leaf_value = |node: usize| {
