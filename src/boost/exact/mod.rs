@@ -38,6 +38,8 @@ use search::{Criterion, NO_NODE, Scratch, SearchedNode, Searcher};
 const MOST_LEAVES: u64 = 1024;
 const MOST_DEPTH: u64 = 10;
 
+/// The most bytes that the histograms of waiting nodes may take.
+const MOST_BYTES: u64 = 1 << 28;
 /// The columns of a node of fewer cells are one thread's work: about 50 us (`benches/peers/boosting.py`).
 const THREADS_FROM_CELLS: usize = 1 << 15;
 
@@ -67,7 +69,9 @@ pub fn grow(
     let (Columns::Dense(columns), TargetValues::Numbers(numbers)) = (data.columns(), target.values()) else {
         return Ok(None);
     };
-    if !is_served(target, numbers, params, data.n_features()) {
+    let n_waiting = params.max_leaf_nodes.unwrap_or(params.max_depth);
+    let n_bytes = n_waiting.saturating_mul((bins.n_bins * size_of::<Bin>()) as u64);
+    if !is_served(target, numbers, params, data.n_features()) || n_bytes > MOST_BYTES {
         return Ok(None);
     }
     let criterion = Criterion::new(numbers, SmallWeights(None));
