@@ -34,7 +34,7 @@ pub enum Loss {
         /// At least 3.
         n_classes: usize,
     },
-    /// The exponential loss of two classes, which AdaBoost lowers.
+    /// The exponential loss of two classes, which `AdaBoost` lowers.
     Exponential,
 }
 
@@ -294,9 +294,8 @@ mod tests {
                 let n_raw = loss.n_raw();
                 let start = vec![0.3; y.len() * n_raw];
                 let mut pulls = vec![0.0; y.len() * n_raw];
-                for row in 0..y.len() {
-                    let at = row * n_raw..(row + 1) * n_raw;
-                    loss.pull(y[row], &start[at.clone()], 1.5, &mut pulls[at]);
+                for ((&y, start), pulls) in y.iter().zip(start.chunks(n_raw)).zip(pulls.chunks_mut(n_raw)) {
+                    loss.pull(y, start, 1.5, pulls);
                 }
                 let cost = |tree: usize, step: f64| -> f64 {
                     let one = |row: usize| {

@@ -95,8 +95,9 @@ impl<'py> Task<'py> {
 
     /// The numbers of a target of one output.
     pub fn numbers(&self) -> PyResult<Vec<f64>> {
-        let y = self.y.as_ref().map(|y| y.extract::<PyReadonlyArray2<'_, f64>>()).transpose()?;
-        y.map_or(Ok(Vec::new()), |y| Ok(y.as_slice()?.to_vec()))
+        let Some(y) = &self.y else { return Ok(Vec::new()) };
+        let y: PyReadonlyArray2<'_, f64> = y.extract()?;
+        Ok(y.as_slice()?.to_vec())
     }
 
     fn kind(&self) -> TaskKind {

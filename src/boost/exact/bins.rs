@@ -13,8 +13,8 @@ pub const MAX_BINS: usize = 256;
 /// The bins of all columns of a dense data set. A histogram has them column by column.
 pub struct Bins {
     pub columns: Vec<BinnedColumn>,
-    /// The bins of all columns together.
-    pub n_bins: usize,
+    /// The number of bins of all columns together.
+    pub n_in_all: usize,
     /// Columns that are counted together.
     pub bundles: Vec<Bundle>,
 }
@@ -69,7 +69,7 @@ impl Bins {
             column.first = n_bins;
             n_bins += column.n_bins;
         }
-        let mut bins = Self { columns, n_bins, bundles: Vec::new() };
+        let mut bins = Self { columns, n_in_all: n_bins, bundles: Vec::new() };
         bins.bundle(data, runtime)?;
         Ok(Some(bins))
     }
@@ -83,7 +83,7 @@ impl Bins {
         for feature in (0..data.n_features() as u32).filter(|&feature| self.columns[feature as usize].n_bins == 2) {
             runtime.check_interrupt()?;
             let bins = self.columns[feature as usize].of_rows(columns.column(feature));
-            let n_ones = bins.iter().filter(|&&bin| bin == 1).count();
+            let n_ones = bins.iter().map(|&bin| usize::from(bin)).sum::<usize>();
             let rare = usize::from(2 * n_ones <= n_samples);
             let n_rare = if rare == 1 { n_ones } else { n_samples - n_ones };
             let fits = |(bundle, n_taken): &&mut (Bundle, usize)| {
@@ -92,13 +92,12 @@ impl Bins {
                     && bins.iter().zip(&bundle.places).all(|(&bin, &place)| usize::from(bin) != rare || place == 0)
             };
             let found = bundles.iter_mut().rev().take(BUNDLES_TRIED).find(fits);
-            let (bundle, n_taken) = match found {
-                Some(found) => found,
-                None => {
-                    bundles.push((Bundle { features: Vec::new(), places: vec![0; n_samples] }, 0));
-                    let last = bundles.len() - 1;
-                    &mut bundles[last]
-                }
+            let (bundle, n_taken) = if let Some(found) = found {
+                found
+            } else {
+                bundles.push((Bundle { features: Vec::new(), places: vec![0; n_samples] }, 0));
+                let last = bundles.len() - 1;
+                &mut bundles[last]
             };
             bundle.features.push((feature, rare));
             *n_taken += n_rare;
@@ -119,7 +118,7 @@ impl Bins {
 impl Bins {
     /// The features in `n` parts, some of them perhaps empty, of about equally many bins.
     pub fn parts(&self, n: usize) -> Vec<Range<usize>> {
-        let place = |part: usize| self.columns.partition_point(|column| column.first < part * self.n_bins / n);
+        let place = |part: usize| self.columns.partition_point(|column| column.first < part * self.n_in_all / n);
         (0..n).map(|part| place(part)..if part + 1 == n { self.columns.len() } else { place(part + 1) }).collect()
     }
 }
@@ -138,11 +137,11 @@ impl BinnedColumn {
         }
         let share = |rank: usize| starts[rank] as usize * MAX_BINS / n_samples;
         let (mut first_ranks, mut of_rank) = (vec![0], vec![0u8; n_ranks]);
-        for rank in 1..n_ranks {
+        for (rank, bin) in of_rank.iter_mut().enumerate().skip(1) {
             if share(rank) > share(first_ranks[first_ranks.len() - 1] as usize) {
                 first_ranks.push(rank as u32);
             }
-            of_rank[rank] = (first_ranks.len() - 1) as u8;
+            *bin = (first_ranks.len() - 1) as u8;
         }
         let n_bins = first_ranks.len();
         let first_rows = first_ranks.iter().map(|&rank| starts[rank as usize]).chain([n_samples as u32]).collect();

@@ -77,7 +77,7 @@ pub fn count(
         gathered.clear();
         gathered.extend(samples.iter().map(|&row| gradients.rows[row as usize]));
     }
-    let mut histogram = vec![Bin::default(); bins.n_bins].into_boxed_slice();
+    let mut histogram = vec![Bin::default(); bins.n_in_all].into_boxed_slice();
     let (mut rest, mut work) = (&mut histogram[..], Vec::with_capacity(n_threads));
     for part in bins.parts(n_threads) {
         let n_bins = bins.columns[part.clone()].iter().map(|column| column.n_bins).sum();
@@ -108,7 +108,9 @@ pub fn count(
     let bundles = runtime.map(bins.bundles.iter().collect(), |bundle| Ok((bundle, count(&bundle.places))))?;
     for (bundle, sums) in bundles {
         let mut all = Bin::default();
-        sums.iter().for_each(|sums| all.add(sums));
+        for sums in &sums {
+            all.add(sums);
+        }
         for (&(feature, rare), sums) in bundle.features.iter().zip(&sums[1..]) {
             let column = &mut histogram[bins.columns[feature as usize].first..][..2];
             (column[rare], column[1 - rare]) = (*sums, all);
