@@ -301,7 +301,7 @@ def test_what_a_converted_forest_does_not_know():
 def test_other_models_are_refused():
     """The error lists the classes that are known."""
     for model in (
-        sklearn.ensemble.GradientBoostingClassifier(),
+        sklearn.ensemble.HistGradientBoostingClassifier(),
         spinney.DecisionTreeClassifier(),
         3,
     ):
