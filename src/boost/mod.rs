@@ -240,8 +240,8 @@ fn leaves_of(tree: &Tree) -> impl Iterator<Item = usize> + '_ {
     (0..tree.node_count()).filter(|&node| tree.nodes().children_left[node] == TREE_LEAF)
 }
 
-/// The values of all nodes: those of leaves by `value`, within what monotonic constraints leave to them; those
-/// of splits stay means of the gradient.
+/// The values of all nodes: those of leaves by `value`, within what monotonic constraints leave to them;
+/// those of splits stay means of the gradient.
 ///
 /// Where a split has a constraint, the mean of what its children would add parts what their leaves may
 /// add, so that no leaf on the one side is below one on the other.

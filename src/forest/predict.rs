@@ -30,8 +30,8 @@ impl Forest {
         means(&self.packed(), 0.0, self.n_values(), &self.blocks(x, runtime)?, runtime)
     }
 
-    /// The sums of the values of the leaves that each row reaches in every `n_turns`-th tree, from each of the
-    /// first ones on: row-major `(n_samples, n_turns)`. Trees predict one number.
+    /// The sums of the values of the leaves that each row reaches in every `n_turns`-th tree, from each of
+    /// the first ones on: row-major `(n_samples, n_turns)`. Trees predict one number.
     pub fn sum_in_turns(&self, x: &dyn Matrix, n_turns: usize, runtime: &Runtime<'_>) -> Result<Vec<f64>> {
         let (blocks, trees) = (self.blocks(x, runtime)?, self.packed());
         let mut sums: Vec<f64> = memory::zeros("the result", blocks.n_samples().saturating_mul(n_turns))?;

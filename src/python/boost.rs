@@ -25,9 +25,9 @@ pub struct PyRounds {
 impl PyRounds {
     /// Encodes the matrix. The target of the task has numbers, or numbers of classes, and weights.
     ///
-    /// `loss` is a name with a parameter: the level of "huber" and "quantile", the power of "deviance", or the
-    /// number of classes of "log_loss". `start` and `sums`, float64 of shape (n_samples, n_raw), are what raw
-    /// predictions begin with, and the sums of the leaves of earlier rounds.
+    /// `loss` is a name with a parameter: the level of "huber" and "quantile", the power of "deviance", or
+    /// the number of classes of "log_loss". `start` and `sums`, float64 of shape (n_samples, n_raw), are
+    /// what raw predictions begin with, and the sums of the leaves of earlier rounds.
     #[new]
     #[allow(clippy::needless_pass_by_value, reason = "the boundary to Python")]
     fn new<'py>(

@@ -27,7 +27,7 @@ from spinney.dataset import Dataset
 
 # An int from this one on is the seed of a tree or forest itself. Seeds that are drawn from
 # scikit-learn's random states begin here, so that each of them can be given as a `random_state`.
-_FIRST_SEED = 2**32
+FIRST_SEED = 2**32
 
 
 class FeatureReader(DocumentedEstimator, ABC):
@@ -78,7 +78,7 @@ class FeatureReader(DocumentedEstimator, ABC):
 
     def _draw_seed(self) -> int:
         seed = int(self.random_state) if isinstance(self.random_state, Integral) else 0
-        if _FIRST_SEED <= seed < 2**64:
+        if FIRST_SEED <= seed < 2**64:
             return seed
         try:
             random_state = check_random_state(self.random_state)
@@ -87,7 +87,7 @@ class FeatureReader(DocumentedEstimator, ABC):
         if random_state is None:
             expected = "an int in the range [0, 2**64), a numpy.random.RandomState or None"
             self._reject("random_state", expected)
-        return _FIRST_SEED + int(random_state.randint(np.iinfo(np.int32).max))
+        return FIRST_SEED + int(random_state.randint(np.iinfo(np.int32).max))
 
     def _count_threads(self) -> int:
         check_n_jobs(type(self).__name__, self.n_jobs)

@@ -13,7 +13,7 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from spinney._fit.draws import Growth
-from spinney._fit.target import make_class_attributes
+from spinney._fit.target import EncodedTarget, make_class_attributes
 from spinney._spinney import Forest, Tree, mean_path_length
 from spinney.conversion._to_sklearn import round_down
 from spinney.storage._classes import list_classes
@@ -114,7 +114,9 @@ def _convert_boosting(estimator_class: Any, model: Any) -> Any:
     for name in ("init_", "train_score_", "oob_improvement_", "oob_scores_"):
         if name in vars(model):
             setattr(estimator, name, getattr(model, name))
-    estimator._make_start()
+    n_classes = [len(estimator.classes_)] if is_classifier(model) else None
+    estimator._loss = estimator._make_loss(EncodedTarget(np.zeros((1, 1)), n_classes))
+    estimator._find_start()
     # They were all drawn from one random state, which is not known any more.
     estimator.forest_ = Forest(
         [_convert_arrays(tree.tree_) for tree in trees.ravel()], list(range(trees.size))

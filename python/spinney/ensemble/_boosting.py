@@ -16,6 +16,7 @@ from sklearn.utils import Tags, _safe_indexing, check_random_state
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from spinney._base.estimator import BaseTreeEstimator
+from spinney._base.features import FIRST_SEED
 from spinney._common.checks import check_int, check_sample_weight, check_verbose, is_bool
 from spinney._common.messages import warn_caller
 from spinney._data.arrays import CompressedMatrix, to_rows
@@ -23,7 +24,7 @@ from spinney._data.categories import have_same_categories
 from spinney._fit.draws import Draws, Growth
 from spinney._fit.params import TREE_PARAMETERS
 from spinney._fit.target import EncodedTarget
-from spinney._fit.task import Settings, Task
+from spinney._fit.task import Task
 from spinney._spinney import Columns, Rounds, mean_loss_of, sum_rounds
 from spinney.ensemble._boosted_trees import BoostedTrees
 from spinney.ensemble._boosting_report import VerboseReporter
@@ -32,7 +33,6 @@ from spinney.ensemble._losses import Loss
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-_FIRST_SEED = 2**32
 # scikit-learn's trees draw a seed below this from the random state.
 _N_SEEDS = 2**31 - 1
 # Random numbers that are drawn at a time: 32 MB.
@@ -200,7 +200,7 @@ class BaseGradientBoosting(BoostedTrees, BaseTreeEstimator):
         is_warm = bool(self.warm_start) and "forest_" in before
         if is_warm:
             self._check_alike(before)
-        loss = self._make_loss(target)
+        self._loss = self._make_loss(target)
         y = np.ascontiguousarray(target.y[:, 0], dtype=np.float64)
         weights = draws.sample_weight
         whole = (matrix, X, y, weights)
@@ -211,11 +211,10 @@ class BaseGradientBoosting(BoostedTrees, BaseTreeEstimator):
         if not is_warm:
             self._forget()
             self._rng = _read_random_state(self.random_state)
-            self._fit_init(loss, X, y, weights, has_weights=sample_weight is not None)
+            self._fit_init(X, y, weights, has_weights=sample_weight is not None)
         elif "_rng" not in vars(self):
             # It is in no file.
             self._rng = _read_random_state(self.random_state)
-        self._loss = loss
         validation = self._make_validation(given)
         if left_out is not None:
             held, X_held, y_held, weights_held = (_take(part, left_out) for part in whole)
@@ -228,11 +227,6 @@ class BaseGradientBoosting(BoostedTrees, BaseTreeEstimator):
         )
         self._boost(task, matrix, X, validation, monitor)
         return self
-
-    def _make_task(self, settings: Settings, target: EncodedTarget) -> Task:
-        task = super()._make_task(settings, target)
-        # The trees of classes are grown on numbers.
-        return task._replace(n_classes=target.n_classes)
 
     def _make_draws(
         self,
@@ -281,9 +275,7 @@ class BaseGradientBoosting(BoostedTrees, BaseTreeEstimator):
         stratify = y if self._task == "classification" else None
         rows, left_out = train_test_split(
             np.arange(y.shape[0]),
-            random_state=_read_random_state(self.random_state)
-            if isinstance(self.random_state, Integral)
-            else self.random_state,
+            random_state=_read_random_state(self.random_state),
             test_size=self.validation_fraction,
             stratify=stratify,
         )
@@ -301,7 +293,6 @@ class BaseGradientBoosting(BoostedTrees, BaseTreeEstimator):
 
     def _fit_init(
         self,
-        loss: Loss,
         X: Any,
         y: NDArray[np.float64],
         weights: NDArray[np.float64] | None,
@@ -310,14 +301,12 @@ class BaseGradientBoosting(BoostedTrees, BaseTreeEstimator):
     ) -> None:
         """Fit the estimator of the predictions that the rounds begin with."""
         if isinstance(self.init, str):
-            self.init_, self._start = "zero", np.zeros(loss.n_raw)
+            self.init_ = self.init
         elif self.init is None:
             anything = np.zeros((y.shape[0], 1))
-            self.init_ = loss.make_init().fit(anything, y, sample_weight=weights)
-            self._start = loss.link(self._ask_init(anything[:1]))[0]
+            self.init_ = self._loss.make_init().fit(anything, y, sample_weight=weights)
         else:
             self.init_ = clone(self.init)
-            self._start = None
             told = {}
             if has_weights:
                 if not has_fit_parameter(self.init_, "sample_weight"):
@@ -327,18 +316,15 @@ class BaseGradientBoosting(BoostedTrees, BaseTreeEstimator):
                     )
                 told = {"sample_weight": weights}
             self.init_.fit(X, y, **told)
+        self._find_start()
 
-    def _make_start(self) -> None:
-        """Set the loss and what raw predictions begin with: from parameters, classes, `init_`."""
-        n_classes = [len(self.classes_)] if self._task == "classification" else None
-        self._loss = self._make_loss(EncodedTarget(np.zeros((1, 1)), n_classes))
+    def _find_start(self) -> None:
+        """Set what all raw predictions begin with; None if that depends on the sample."""
+        self._start = None
         if isinstance(self.init, str):
             self._start = np.zeros(self._loss.n_raw)
         elif self.init is None:
-            anything = np.zeros((1, self.n_features_in_))
-            self._start = self._loss.link(self._ask_init(anything))[0]
-        else:
-            self._start = None
+            self._start = self._loss.link(self._ask_init(np.zeros((1, self.n_features_in_))))[0]
 
     def _start_of(self, X: Any, n_samples: int) -> NDArray[np.float64]:
         """Return what the raw predictions of samples begin with: (n_samples, n_raw)."""
@@ -431,12 +417,12 @@ class BaseGradientBoosting(BoostedTrees, BaseTreeEstimator):
         n_raw, rng = self._loss.n_raw, self._rng
         if n_samples is None:
             drawn = rng.randint(_N_SEEDS, size=(n_rounds, n_raw))
-            return None, drawn.astype(np.uint64) + np.uint64(_FIRST_SEED)
+            return None, drawn.astype(np.uint64) + np.uint64(FIRST_SEED)
         uniform = np.empty((n_rounds, n_samples))
         seeds = np.empty((n_rounds, n_raw), dtype=np.uint64)
         for of_round, of_trees in zip(uniform, seeds, strict=True):
             of_round[:] = rng.uniform(size=n_samples)
-            of_trees[:] = [_FIRST_SEED + rng.randint(_N_SEEDS) for _ in range(n_raw)]
+            of_trees[:] = [FIRST_SEED + rng.randint(_N_SEEDS) for _ in range(n_raw)]
         return uniform, seeds
 
     def _make_scores(self, n_grown: int, draws_rows: bool) -> None:
@@ -534,7 +520,7 @@ def _take(part: Any, rows: NDArray[Any]) -> Any:
 
 def _read_random_state(random_state: Any) -> np.random.RandomState:
     """Return scikit-learn's random state; for ints that it does not take, one of our own."""
-    if isinstance(random_state, Integral) and int(random_state) >= _FIRST_SEED:
+    if isinstance(random_state, Integral) and int(random_state) >= FIRST_SEED:
         return np.random.RandomState(np.random.MT19937(int(random_state)))
     state: np.random.RandomState = check_random_state(random_state)
     return state

@@ -19,8 +19,8 @@ pub struct Bins {
     pub bundles: Vec<Bundle>,
 }
 
-/// Columns of two bins, of which one is rare in each, and no row is in two rare bins: columns of one-hot codes,
-/// above all. They are counted in the time of one column.
+/// Columns of two bins, of which one is rare in each, and no row is in two rare bins: columns of one-hot
+/// codes, above all. They are counted in the time of one column.
 pub struct Bundle {
     /// The features, at most 255, each with its rare bin.
     pub features: Vec<(u32, usize)>,

@@ -33,8 +33,8 @@ use crate::tree::Tree;
 use histogram::{Bin, Gradients, Histogram};
 use search::{Criterion, NO_NODE, Scratch, SearchedNode, Searcher};
 
-/// The most leaves, and the largest depth, of trees that are grown on bins. Deeper trees have many nodes of few
-/// rows, for which histograms of all columns are a waste (`benches/peers/boosting.py`).
+/// The most leaves, and the largest depth, of trees that are grown on bins. Deeper trees have many nodes of
+/// few rows, for which histograms of all columns are a waste (`benches/peers/boosting.py`).
 const MOST_LEAVES: u64 = 1024;
 const MOST_DEPTH: u64 = 10;
 
@@ -287,8 +287,8 @@ impl Growth<'_, '_> {
         Some(Fork { priority, id, split, children, histogram })
     }
 
-    /// Moves the rows that go left to the front, and gives a cut between two bins the ranks beside it that the
-    /// node has. Returns how many rows go left.
+    /// Moves the rows that go left to the front, and gives a cut between two bins the ranks beside it that
+    /// the node has. Returns how many rows go left.
     fn partition(&self, samples: &mut SampleSet<'_>, cut: &mut Candidate, histogram: &[Bin]) -> usize {
         let of_feature = self.columns.column(cut.feature);
         let column = &self.bins.columns[cut.feature as usize];

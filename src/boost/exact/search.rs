@@ -1,10 +1,10 @@
 //! The best split of a node, given its histogram: all cuts between bins, and those within the bins that may
 //! hold a better one.
 //!
-//! Within a bin of `m` rows whose gradients have the sum of squared deviations `S`, the sum of any `k` of the
-//! rows differs from `k` times their mean by at most `sqrt(k (m - k) S / m)` (Cauchy and Schwarz). That bounds
-//! the scores of the cuts within a bin, first for all of them, then for each eighth of the bin. The rows of
-//! the bins that stay open are read.
+//! Within a bin of `m` rows whose gradients have the sum of squared deviations `S`, the sum of any `k` of
+//! the rows differs from `k` times their mean by at most `sqrt(k (m - k) S / m)` (Cauchy and Schwarz). That
+//! bounds the scores of the cuts within a bin, first for all of them, then for each eighth of the bin. The
+//! rows of the bins that stay open are read.
 
 use std::ops::Range;
 
@@ -207,7 +207,8 @@ impl<'c> Searcher<'_, 'c> {
         if n_open_rows == 0 {
             return;
         }
-        // Rows are found in the list by value, or among the rows of the node; and added up by rank, or sorted.
+        // Rows are found in the list by value, or among the rows of the node; and added up by rank, or
+        // sorted.
         let is_listed = 2 * n_listed < node.samples.len() && node.number != NO_NODE;
         let is_sorted = n_open_rows * 8 < n_open_ranks;
         let Scratch { by_rank, entries } = scratch;
@@ -270,8 +271,8 @@ impl<'c> Searcher<'_, 'c> {
         }
     }
 
-    /// Offers the cuts between the ranks of a bin that the node has, given their sums and numbers of rows, and
-    /// those of the bins before.
+    /// Offers the cuts between the ranks of a bin that the node has, given their sums and numbers of rows,
+    /// and those of the bins before.
     fn offer_within(
         &self,
         node: &SearchedNode<'_>,
