@@ -337,15 +337,15 @@ class LazyForest:
 
 @final
 class Rounds:
-    def __init__(
-        self,
+    def __new__(
+        cls,
         x: Any,
         task: _Task,
         loss: tuple[str, float],
         learning_rate: float,
         start: NDArray[np.float64],
         sums: NDArray[np.float64],
-    ) -> None: ...
+    ) -> Rounds: ...
     @property
     def max_features(self) -> int: ...
     @property
