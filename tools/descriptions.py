@@ -418,6 +418,25 @@ n_iter_no_change
     by `tol` in so many rounds. None: all rounds are made.
 tol
     By how much the loss must fall; see `n_iter_no_change`.
+second_order
+    Whether splits and leaves use second derivatives of the loss, as in LightGBM, XGBoost and
+    scikit-learn's `HistGradientBoosting`: with sums G of negative gradients and H of second
+    derivatives, a leaf adds `G / (H + l2_regularization)`, and a split gains the sum of
+    `G**2 / (H + l2_regularization)` over its children, less that of the node. Children with H below
+    0.001 are illegal. For losses without second derivatives H is the number of samples, and leaves
+    add quantiles of residuals. It grows trees of all data by the fast engine, and takes no
+    `min_weight_fraction_leaf`, no `min_samples_category`, no `feature_sampling="active"` and no
+    `category_order="tree"`: a node orders its categories by `G / (H + l2_regularization + 10)`, and
+    of more than 256 categories the rare ones are one.
+l2_regularization
+    Is added to sums of second derivatives, so that leaves of few samples add less. Needs
+    `second_order=True`.
+interaction_cst
+    Groups of features that may interact: each path of a tree has features of one group alone. A
+    sequence of collections of feature numbers, in which features that are in none of them are one
+    more group; "pairwise": all groups of two; "no_interactions": each feature alone. None: no
+    constraint. Takes no `min_weight_fraction_leaf`, no `min_samples_category`, no
+    `feature_sampling="active"` and no `category_order="tree"`.
 monotonic_cst
     For each feature 1 if raw predictions must not fall as the feature grows, -1 if they must
     not rise, 0 if there is no constraint. Of two classes, the raw prediction is of the second;

@@ -342,7 +342,7 @@ class Rounds:
         x: Any,
         task: _Task,
         loss: tuple[str, float],
-        learning_rate: float,
+        way: tuple[float, float | None, int | None, list[list[int]] | None],
         start: NDArray[np.float64],
         sums: NDArray[np.float64],
     ) -> Rounds: ...

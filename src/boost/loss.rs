@@ -133,19 +133,32 @@ impl Loss {
                 let median = rows.quantile(0.5, |row| rows.residual(row));
                 median + rows.mean(|row| (rows.residual(row) - median).clamp(-delta, delta))
             }
-            Self::Deviance { power: 1.0 } => rows.newton(1.0, |row| rows.y[row] - rows.pull(row)),
-            Self::Deviance { power: 2.0 } => rows.newton(1.0, |row| rows.pull(row) + 1.0),
-            Self::Deviance { power } => rows.newton(1.0, |row| {
-                let z = rows.raw[row];
-                (2.0 - power) * ((2.0 - power) * z).exp() + (power - 1.0) * rows.y[row] * ((1.0 - power) * z).exp()
-            }),
-            Self::LogLoss => rows.newton(1.0, |row| variance(rows.y[row] - rows.pull(row))),
             // The factor is Friedman's (2001, algorithm 6).
             Self::LogLossOfClasses { n_classes } => rows.newton((n_classes - 1) as f64 / n_classes as f64, |row| {
-                let is_class = f64::from(u8::from(rows.y[row] as usize == tree));
-                variance(is_class - rows.pull(row))
+                self.curvature(rows.y[row], 0.0, rows.pull(row), tree)
             }),
-            Self::Exponential => rows.newton(1.0, |row| rows.pull(row).abs()),
+            _ => rows.newton(1.0, |row| self.curvature(rows.y[row], rows.raw[row], rows.pull(row), tree)),
+        }
+    }
+
+    /// Whether [`curvature`](Self::curvature) is the second derivative.
+    pub fn has_curvature(self) -> bool {
+        !matches!(self, Self::AbsoluteError | Self::Huber { .. } | Self::Quantile { .. })
+    }
+
+    /// The second derivative of the loss by the raw prediction `raw` of tree number `tree`; 1 where there is
+    /// none, as for absolute errors. `pull` is the negative gradient.
+    pub fn curvature(self, y: f64, raw: f64, pull: f64, tree: usize) -> f64 {
+        match self {
+            Self::SquaredError | Self::AbsoluteError | Self::Huber { .. } | Self::Quantile { .. } => 1.0,
+            Self::Deviance { power: 1.0 } => y - pull,
+            Self::Deviance { power: 2.0 } => pull + 1.0,
+            Self::Deviance { power } => {
+                (2.0 - power) * ((2.0 - power) * raw).exp() + (power - 1.0) * y * ((1.0 - power) * raw).exp()
+            }
+            Self::LogLoss => variance(y - pull),
+            Self::LogLossOfClasses { .. } => variance(f64::from(u8::from(y as usize == tree)) - pull),
+            Self::Exponential => pull.abs(),
         }
     }
 }

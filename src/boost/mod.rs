@@ -5,9 +5,16 @@
 //! A raw prediction is a start plus the learning rate times the sum of leaves. The data are encoded once
 //! for all rounds; a round gives the trees new targets, which share weights and fixed point.
 
+mod bins;
+mod bundles;
 mod exact;
+mod gradients;
+mod growth;
+mod histogram;
 mod leaves;
 mod loss;
+mod newton;
+mod search;
 
 use std::sync::Arc;
 
@@ -21,9 +28,10 @@ use crate::params::ValidForestParams;
 use crate::runtime::Runtime;
 use crate::tree::packed::PackedTree;
 use crate::tree::{TREE_LEAF, Tree};
-use exact::Bins;
+use bins::{Bins, MAX_BINS};
 use leaves::RowsByNode;
 use loss::LeafRows;
+use newton::{Derivatives, Regularization};
 
 /// Fewer cells than this are one thread's work: to start others takes longer than a round
 /// (`benches/peers/boosting.py`).
@@ -37,8 +45,7 @@ pub struct Rounds {
     params: ValidForestParams,
     /// If trees of these data can be grown on bins.
     bins: Option<Bins>,
-    loss: Loss,
-    learning_rate: f64,
+    settings: Settings,
     /// The target of each row, or the number of its class.
     y: Vec<f64>,
     /// The weights of the rows as numbers; `None` if all are 1.
@@ -53,6 +60,21 @@ pub struct Rounds {
     members: Vec<Member>,
 }
 
+/// What boosting lowers, and how.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The loss.
+    pub loss: Loss,
+    /// What leaves are multiplied by.
+    pub learning_rate: f64,
+    /// If splits and leaves use second derivatives: what is added to the sums of these.
+    pub l2: Option<f64>,
+    /// The most bins of a column, if cuts within bins are left out.
+    pub max_bins: Option<usize>,
+    /// Groups of features that may be on one path of a tree; `None` for all.
+    pub interactions: Option<Vec<Vec<u32>>>,
+}
+
 /// What the rounds of one call need besides the state.
 pub struct Draw<'a> {
     /// A seed for each tree of the round.
@@ -65,23 +87,30 @@ pub struct Draw<'a> {
 /// bag after it. NaN where there are no such rows.
 pub type RoundLosses = [f64; 3];
 
+impl Settings {
+    /// Whether trees are grown by first and second derivatives, which also serves interactions.
+    fn needs_newton(&self) -> bool {
+        self.l2.is_some() || self.interactions.is_some() || self.max_bins.is_some()
+    }
+}
+
 impl Rounds {
     /// Begins with raw predictions, `start` plus the learning rate times `sums` of leaves, both row-major
     /// `(n_samples, n_raw)`. `target` has the weights.
     pub fn new(
         (data, target): (Dataset, Target),
         params: ValidForestParams,
-        (loss, learning_rate): (Loss, f64),
+        settings: Settings,
         y: Vec<f64>,
         (start, sums): (Vec<f64>, Vec<f64>),
         runtime: &Runtime<'_>,
     ) -> Result<Self> {
         let n = data.n_samples();
-        let n_raw = n * loss.n_raw();
+        let n_raw = n * settings.loss.n_raw();
         if y.len() != n || start.len() != n_raw || sums.len() != n_raw || target.n_samples() != n {
             return Err(Error::ShapeMismatch {
                 what: "the raw predictions",
-                expected: format!("{n} rows of {} numbers", loss.n_raw()),
+                expected: format!("{n} rows of {} numbers", settings.loss.n_raw()),
                 got: format!("{} and {} numbers", start.len(), sums.len()),
             });
         }
@@ -89,12 +118,12 @@ impl Rounds {
             Weights::Unit => None,
             weights => Some((0..n).map(|row| weights.get(row) as f64).collect()),
         };
-        let bins = if exact::are_worth_bins(params.tree()) { Bins::of(&data, runtime)? } else { None };
+        let needs_bins = settings.needs_newton() || exact::may_serve(&data, params.tree());
+        let bins = if needs_bins { Bins::of(&data, settings.max_bins.unwrap_or(MAX_BINS), runtime)? } else { None };
         let raw = vec![0.0; n_raw];
         // As in scikit-learn, losses before the first round know no residuals.
         let (delta, members) = (0.5, Vec::new());
-        let mut rounds =
-            Self { data, target, params, bins, loss, learning_rate, y, weights, start, sums, raw, delta, members };
+        let mut rounds = Self { data, target, params, bins, settings, y, weights, start, sums, raw, delta, members };
         rounds.predict_raw();
         Ok(rounds)
     }
@@ -110,13 +139,13 @@ impl Rounds {
         let n_cells = self.data.n_samples().saturating_mul(self.data.n_features());
         let serial = runtime.serial();
         let runtime = if n_cells < SPREAD_FROM_CELLS { &serial } else { runtime };
-        let n_raw = self.loss.n_raw();
+        let n_raw = self.settings.loss.n_raw();
         if draw.seeds.len() != n_raw || draw.in_bag.is_some_and(|in_bag| in_bag.len() != self.y.len()) {
             let (what, got) = ("the draws of a round", format!("{} seeds", draw.seeds.len()));
             return Err(Error::ShapeMismatch { what, expected: format!("{n_raw} seeds and a bool per row"), got });
         }
         let before = draw.in_bag.map_or(f64::NAN, |in_bag| self.mean_loss(|row| !in_bag[row]));
-        if let Loss::Huber { level } = self.loss {
+        if let Loss::Huber { level } = self.settings.loss {
             let rows = self.target.weighted_samples();
             let all = LeafRows { rows: &rows, ..self.leaf_rows(&[]) };
             self.delta = all.quantile(level, |row| (self.y[row] - self.raw[row]).abs());
@@ -139,23 +168,18 @@ impl Rounds {
     /// Grows the tree of one raw prediction, and adds its leaves to the sums.
     fn grow(&mut self, tree: usize, pulls: &[f64], bag: &Target, seed: u64, runtime: &Runtime<'_>) -> Result<()> {
         let params = self.params.with_seed(seed);
-        let target = bag.refilled(pulls)?;
-        let on_bins = match &self.bins {
-            Some(bins) => exact::grow(&self.data, bins, &target, params.tree(), runtime)?,
-            None => None,
-        };
-        let grown = match on_bins {
-            Some(grown) => grown,
-            None => grow_tree(&self.data, &target, &params, runtime)?,
-        };
+        let grown = self.grow_structure(tree, pulls, bag, &params, runtime)?;
         let by_node = RowsByNode::new(&self.data, &grown, runtime)?;
         let leaf_value = |node: usize| {
+            if self.settings.l2.is_some() && self.settings.loss.has_curvature() {
+                return grown.nodes().value[node];
+            }
             let rows: Vec<u32> =
                 by_node.of(node).iter().copied().filter(|&row| bag.weights().is_positive(row as usize)).collect();
-            self.loss.leaf_value(&LeafRows { rows: &rows, ..self.leaf_rows(pulls) }, tree, self.delta)
+            self.settings.loss.leaf_value(&LeafRows { rows: &rows, ..self.leaf_rows(pulls) }, tree, self.delta)
         };
         let values = leaf_values(&grown, &params, leaf_value);
-        let n_raw = self.loss.n_raw();
+        let n_raw = self.settings.loss.n_raw();
         for (node, value) in leaves_of(&grown).map(|node| (node, values[node])) {
             for &row in by_node.of(node) {
                 self.sums[row as usize * n_raw + tree] += value;
@@ -166,24 +190,58 @@ impl Rounds {
         Ok(())
     }
 
+    /// Grows a tree whose leaves may not have their values yet.
+    fn grow_structure(
+        &self,
+        tree: usize,
+        pulls: &[f64],
+        bag: &Target,
+        params: &ValidForestParams,
+        runtime: &Runtime<'_>,
+    ) -> Result<Tree> {
+        let settings = &self.settings;
+        let Some(bins) = &self.bins else {
+            return grow_tree(&self.data, &bag.refilled(pulls)?, params, runtime);
+        };
+        if settings.needs_newton() {
+            let n_raw = settings.loss.n_raw();
+            let curvature = |(row, &pull): (usize, &f64)| {
+                let (y, raw) = (self.y[row], self.raw[row * n_raw + tree]);
+                if settings.l2.is_some() { settings.loss.curvature(y, raw, pull, tree) } else { 1.0 }
+            };
+            let curvatures: Vec<f64> = pulls.iter().enumerate().map(curvature).collect();
+            let derivatives = Derivatives { pulls, curvatures: &curvatures };
+            let regularization =
+                Regularization { l2: settings.l2.unwrap_or(0.0), reads_bins: settings.max_bins.is_none() };
+            let interactions = settings.interactions.as_deref();
+            let data = (&self.data, bins);
+            return newton::grow(data, (bag, &derivatives), params.tree(), regularization, interactions, runtime);
+        }
+        let target = bag.refilled(pulls)?;
+        match exact::grow(&self.data, bins, &target, params.tree(), runtime)? {
+            Some(grown) => Ok(grown),
+            None => grow_tree(&self.data, &target, params, runtime),
+        }
+    }
+
     fn leaf_rows<'a>(&'a self, pulls: &'a [f64]) -> LeafRows<'a> {
         LeafRows { rows: &[], y: &self.y, raw: &self.raw, pulls, weights: self.weights.as_deref() }
     }
 
     fn predict_raw(&mut self) {
         for ((raw, start), sum) in self.raw.iter_mut().zip(&self.start).zip(&self.sums) {
-            *raw = start + self.learning_rate * sum;
+            *raw = start + self.settings.learning_rate * sum;
         }
     }
 
     /// For each tree of a round, the negative gradient of the loss of each row.
     fn pulls(&self, runtime: &Runtime<'_>) -> Result<Vec<Vec<f64>>> {
-        let n_raw = self.loss.n_raw();
+        let n_raw = self.settings.loss.n_raw();
         let mut pulls = vec![vec![0.0; self.y.len()]; n_raw];
         let mut of_row = vec![0.0; n_raw];
         for (row, raw) in self.raw.chunks_exact(n_raw).enumerate() {
             runtime.check_in_turn(row)?;
-            self.loss.pull(self.y[row], raw, self.delta, &mut of_row);
+            self.settings.loss.pull(self.y[row], raw, self.delta, &mut of_row);
             pulls.iter_mut().zip(&of_row).for_each(|(pulls, &pull)| pulls[row] = pull);
         }
         Ok(pulls)
@@ -197,7 +255,7 @@ impl Rounds {
     /// The weighted mean of the loss of some rows.
     fn mean_loss(&self, counts: impl Fn(usize) -> bool) -> f64 {
         let rows = (0..self.y.len()).filter(|&row| counts(row));
-        mean_loss_of_rows(rows, self.loss, &self.y, &self.raw, self.weights.as_deref(), self.delta)
+        mean_loss_of_rows(rows, self.settings.loss, &self.y, &self.raw, self.weights.as_deref(), self.delta)
     }
 }
 

@@ -156,6 +156,11 @@ impl Split {
         self.gain
     }
 
+    /// The split, with what it gains.
+    pub(crate) fn with_gain(self, gain: f64) -> Self {
+        Self { gain, ..self }
+    }
+
     /// The threshold, if it need not be looked up.
     pub fn known_threshold(&self) -> Option<f64> {
         match self.values {
@@ -250,7 +255,7 @@ impl<'s, C: Criterion> Pending<'s, C> {
         let rows = self.samples.ids().split_at(parts.n_left);
         let mut split = Split::of(search.data, cut.feature, rows, heavier, cut.missing, || cut.threshold_rule());
         if search.criterion.splits_carry_gain() {
-            split.gain = search.criterion.gain_of_split(&self.totals, &left.0);
+            split = split.with_gain(search.criterion.gain_of_split(&self.totals, &left.0));
         }
         Ok(Expansion::Split(Fork { split, node: self, parts }))
     }

@@ -9,8 +9,11 @@ use super::array::{Array1, Array2, table};
 use super::forest::PyForest;
 use super::run::{catch, run};
 use super::task::Task;
-use crate::boost::{Draw, Loss, Rounds, choose_rows, mean_loss};
+use crate::boost::{Draw, Loss, Rounds, Settings, choose_rows, mean_loss};
 use crate::forest::Forest;
+
+/// The learning rate, `l2_regularization`, the most bins of a column, and groups of features.
+type Way = (f64, Option<f64>, Option<usize>, Option<Vec<Vec<u32>>>);
 
 /// The state of boosting between two rounds.
 #[pyclass(name = "Rounds", module = "spinney._spinney")]
@@ -28,22 +31,28 @@ impl PyRounds {
     /// `loss` is a name with a parameter: the level of "huber" and "quantile", the power of "deviance", or
     /// the number of classes of "log_loss". `start` and `sums`, float64 of shape (n_samples, n_raw), are
     /// what raw predictions begin with, and the sums of the leaves of earlier rounds.
+    ///
+    /// `way` has the learning rate; the regularization by `l2_regularization`, which asks for second
+    /// derivatives; the number of bins of a column, if cuts are between bins alone; and groups of features,
+    /// of which each path has those of one.
     #[new]
     #[allow(clippy::needless_pass_by_value, reason = "the boundary to Python")]
     fn new<'py>(
         x: &Bound<'py, PyAny>,
         task: Task<'py>,
         loss: (String, f64),
-        learning_rate: f64,
+        way: Way,
         start: PyReadonlyArray2<'py, f64>,
         sums: PyReadonlyArray2<'py, f64>,
     ) -> PyResult<Self> {
         let loss = read_loss(&loss.0, loss.1)?;
+        let (learning_rate, l2, max_bins, interactions) = way;
+        let settings = Settings { loss, learning_rate, l2, max_bins, interactions };
         let y = task.numbers()?;
         let raw = (start.as_slice()?.to_vec(), sums.as_slice()?.to_vec());
         let (rounds, max_features, with_missing) = task.grow(x, task.plan(x)?, |data, plan, runtime| {
             let data = (data.clone(), plan.target.clone());
-            Rounds::new(data, plan.valid.clone(), (loss, learning_rate), y, raw, runtime)
+            Rounds::new(data, plan.valid.clone(), settings, y, raw, runtime)
         })?;
         let with_missing = with_missing.readonly().as_slice()?.to_vec();
         Ok(Self { rounds, n_threads: task.n_threads(), max_features, with_missing })

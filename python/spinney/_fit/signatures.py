@@ -79,6 +79,9 @@ class BoostingParameters(ImpurityParameters):
     n_iter_no_change: int | None = None
     tol: float = 1e-4
     category_order: CategoryOrder = "auto"
+    second_order: bool = False
+    l2_regularization: float = 0.0
+    interaction_cst: Any = None
 
 
 @with_parameters

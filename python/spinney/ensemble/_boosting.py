@@ -28,6 +28,7 @@ from spinney._fit.task import Task
 from spinney._spinney import Columns, Rounds, mean_loss_of, sum_rounds
 from spinney.ensemble._boosted_trees import BoostedTrees
 from spinney.ensemble._boosting_report import VerboseReporter
+from spinney.ensemble._interactions import interaction_groups
 from spinney.ensemble._losses import Loss
 
 if TYPE_CHECKING:
@@ -66,6 +67,10 @@ class BaseGradientBoosting(BoostedTrees, BaseTreeEstimator):
     validation_fraction: Any
     n_iter_no_change: Any
     tol: Any
+    second_order: Any
+    l2_regularization: Any
+    interaction_cst: Any
+    category_order: Any
 
     init_: Any
     train_score_: NDArray[np.float64]
@@ -99,8 +104,13 @@ class BaseGradientBoosting(BoostedTrees, BaseTreeEstimator):
         if self.n_iter_no_change is not None:
             name = type(self).__name__
             check_int(name, "n_iter_no_change", self.n_iter_no_change, 1, " or None")
-        if not is_bool(self.warm_start):
-            self._reject("warm_start", "a bool")
+        for flag in ("warm_start", "second_order"):
+            if not is_bool(getattr(self, flag)):
+                self._reject(flag, "a bool")
+        self._check_real("l2_regularization", 0.0, np.inf, "[0.0, inf)", is_open=False)
+        if self.l2_regularization > 0.0 and not self.second_order:
+            self._reject("l2_regularization", "0.0 unless second_order=True")
+        self._check_newton()
         check_verbose(type(self).__name__, self.verbose)
         self._check_init()
         if self.criterion != "deprecated":
@@ -109,6 +119,20 @@ class BaseGradientBoosting(BoostedTrees, BaseTreeEstimator):
                 "Leave it to its default value to avoid this warning.",
                 FutureWarning,
             )
+
+    def _check_newton(self) -> None:
+        """Refuse what the engine of second derivatives and of interactions does not know."""
+        by = "second_order=True" if self.second_order else "interaction_cst"
+        if not self.second_order and self.interaction_cst is None:
+            return
+        if self.min_weight_fraction_leaf:
+            self._reject("min_weight_fraction_leaf", f"0.0 with {by}")
+        if self.min_samples_category != 1:
+            self._reject("min_samples_category", f"1 with {by}")
+        if self.feature_sampling != "all":
+            self._reject("feature_sampling", f"'all' with {by}")
+        if self.category_order == "tree":
+            self._reject("category_order", f"'auto' or 'node' with {by}")
 
     def _check_losses(self) -> None:
         if not isinstance(self.loss, str) or self.loss not in self._losses:
@@ -373,7 +397,10 @@ class BaseGradientBoosting(BoostedTrees, BaseTreeEstimator):
         sums = np.zeros_like(start)
         if n_grown:
             sums = sum_rounds(self.forest_, to_rows(matrix), loss.n_raw, task.n_threads)
-        rounds = Rounds(matrix, task, loss.key, float(self.learning_rate), start, sums)
+        l2 = float(self.l2_regularization) if self.second_order else None
+        groups = interaction_groups(self.interaction_cst, self.n_features_in_)
+        way = (float(self.learning_rate), l2, None, groups)
+        rounds = Rounds(matrix, task, loss.key, way, start, sums)
         self.max_features_ = rounds.max_features
         growth = Growth(self._select_tree_params(), rounds.max_features, rounds.with_missing)
         growths = self._growths if n_grown else []

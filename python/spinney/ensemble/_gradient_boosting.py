@@ -117,6 +117,25 @@ class GradientBoostingClassifier(ClassTarget, BaseGradientBoosting, BoostingPara
         than 32 categories if its order does not correlate with the targets of the other samples.
         "auto": "tree" for features with more than 10 categories, unless `min_samples_category` is
         above 1; otherwise "node". Random thresholds need no order.
+    second_order : bool, default=False
+        Whether splits and leaves use second derivatives of the loss, as in LightGBM, XGBoost and
+        scikit-learn's `HistGradientBoosting`: with sums G of negative gradients and H of second
+        derivatives, a leaf adds `G / (H + l2_regularization)`, and a split gains the sum of
+        `G**2 / (H + l2_regularization)` over its children, less that of the node. Children with H
+        below 0.001 are illegal. For losses without second derivatives H is the number of samples,
+        and leaves add quantiles of residuals. It grows trees of all data by the fast engine, and
+        takes no `min_weight_fraction_leaf`, no `min_samples_category`, no
+        `feature_sampling="active"` and no `category_order="tree"`: a node orders its categories by
+        `G / (H + l2_regularization + 10)`, and of more than 256 categories the rare ones are one.
+    l2_regularization : float, default=0.0
+        Is added to sums of second derivatives, so that leaves of few samples add less. Needs
+        `second_order=True`.
+    interaction_cst : "pairwise", "no_interactions" or sequence of collections of int, default=None
+        Groups of features that may interact: each path of a tree has features of one group alone. A
+        sequence of collections of feature numbers, in which features that are in none of them are
+        one more group; "pairwise": all groups of two; "no_interactions": each feature alone. None:
+        no constraint. Takes no `min_weight_fraction_leaf`, no `min_samples_category`, no
+        `feature_sampling="active"` and no `category_order="tree"`.
     handle_unknown : {"ignore", "error"}, default="ignore"
         What predictions do with categories that did not occur in `fit`. "ignore": splits send them
         to the child with the larger weight, and a warning names features without any known
@@ -456,6 +475,25 @@ class GradientBoostingRegressor(NumberTarget, BaseGradientBoosting, BoostingPara
         than 32 categories if its order does not correlate with the targets of the other samples.
         "auto": "tree" for features with more than 10 categories, unless `min_samples_category` is
         above 1; otherwise "node". Random thresholds need no order.
+    second_order : bool, default=False
+        Whether splits and leaves use second derivatives of the loss, as in LightGBM, XGBoost and
+        scikit-learn's `HistGradientBoosting`: with sums G of negative gradients and H of second
+        derivatives, a leaf adds `G / (H + l2_regularization)`, and a split gains the sum of
+        `G**2 / (H + l2_regularization)` over its children, less that of the node. Children with H
+        below 0.001 are illegal. For losses without second derivatives H is the number of samples,
+        and leaves add quantiles of residuals. It grows trees of all data by the fast engine, and
+        takes no `min_weight_fraction_leaf`, no `min_samples_category`, no
+        `feature_sampling="active"` and no `category_order="tree"`: a node orders its categories by
+        `G / (H + l2_regularization + 10)`, and of more than 256 categories the rare ones are one.
+    l2_regularization : float, default=0.0
+        Is added to sums of second derivatives, so that leaves of few samples add less. Needs
+        `second_order=True`.
+    interaction_cst : "pairwise", "no_interactions" or sequence of collections of int, default=None
+        Groups of features that may interact: each path of a tree has features of one group alone. A
+        sequence of collections of feature numbers, in which features that are in none of them are
+        one more group; "pairwise": all groups of two; "no_interactions": each feature alone. None:
+        no constraint. Takes no `min_weight_fraction_leaf`, no `min_samples_category`, no
+        `feature_sampling="active"` and no `category_order="tree"`.
     handle_unknown : {"ignore", "error"}, default="ignore"
         What predictions do with categories that did not occur in `fit`. "ignore": splits send them
         to the child with the larger weight, and a warning names features without any known

@@ -1,0 +1,314 @@
+//! Bins of values that stay the same for all nodes of all rounds.
+//!
+//! Numbers are parted into bins of about equally many rows. Missing values, zeros of sparse columns and
+//! categories have bins of their own; of more categories than bins, the rare ones share one.
+
+use std::ops::Range;
+
+use super::bundles::{self, Bundle};
+use crate::data::dense::{DenseColumn, Ranks};
+use crate::data::{Columns, Dataset, SparseColumns};
+use crate::error::Result;
+use crate::memory;
+use crate::runtime::Runtime;
+
+/// The most bins of a column, as their numbers are bytes.
+pub const MAX_BINS: usize = 256;
+/// Stored entries of a sparse column for each of its bins, if it has so many: bins cost a walk in each node,
+/// and wide ones leave more rows to be read (`benches/peers/boosting.py`).
+const ENTRIES_PER_BIN: usize = 32;
+
+/// The bins of all columns of a data set. A histogram has them column by column.
+pub struct Bins {
+    pub columns: Vec<BinnedColumn>,
+    /// The number of bins of all columns together.
+    pub n_in_all: usize,
+    /// Columns that are counted together.
+    pub bundles: Vec<Bundle>,
+    /// The entries of sparse rows; `None` if the data are dense.
+    pub sparse: Option<SparseBins>,
+}
+
+/// By row, the bins of its entries that are not 0.
+pub struct SparseBins {
+    starts: Vec<usize>,
+    /// Places in a histogram, ascending in each row.
+    slots: Vec<u32>,
+}
+
+impl SparseBins {
+    /// The places in a histogram of the entries of a row.
+    #[inline]
+    pub fn of_row(&self, row: u32) -> &[u32] {
+        &self.slots[self.starts[row as usize]..self.starts[row as usize + 1]]
+    }
+}
+
+/// The bins of one column.
+pub struct BinnedColumn {
+    /// The place of its first bin in a histogram.
+    pub first: usize,
+    pub n_bins: usize,
+    /// Nothing if each bin has one rank, which is then its number.
+    pub coarse: Option<Coarse>,
+    /// Whether it is in a bundle.
+    pub is_bundled: bool,
+    /// Whether the last bin is that of missing values.
+    pub has_missing: bool,
+    /// The bin of zeros, if the column is sparse.
+    pub zero: Option<usize>,
+    /// Whether bins have no order.
+    pub is_categorical: bool,
+}
+
+/// The bins of a column with more ranks than bins.
+pub struct Coarse {
+    /// By rank.
+    of_rank: Vec<u8>,
+    /// By row; empty if the column is sparse.
+    bins: Vec<u8>,
+    /// The first rank of each bin, then the number of ranks; empty if bins have no order.
+    pub first_ranks: Vec<u32>,
+    /// The rows by value, and their ranks; empty if the column is sparse, which has them, or if bins have
+    /// no order.
+    pub rows: Vec<u32>,
+    pub ranks: Vec<u32>,
+    /// Where the rows, or the entries of a sparse column, of each bin begin, then their number.
+    pub first_rows: Vec<u32>,
+}
+
+impl Bins {
+    /// The bins of a data set: up to `max_bins` for the numbers of a column. O(cells). `None` if ranks are
+    /// keys.
+    pub fn of(data: &Dataset, max_bins: usize, runtime: &Runtime<'_>) -> Result<Option<Self>> {
+        let n_features = data.n_features() as u32;
+        let is_keyed = |feature| match data.columns() {
+            Columns::Dense(columns) => columns.column(feature).n_ranks == u32::MAX,
+            Columns::Sparse(_) => false,
+        };
+        if (0..n_features).any(is_keyed) {
+            return Ok(None);
+        }
+        let mut columns =
+            runtime.map((0..n_features).collect(), |feature| BinnedColumn::of(data, feature, max_bins))?;
+        let mut n_bins = 0;
+        for column in &mut columns {
+            column.first = n_bins;
+            n_bins += column.n_bins;
+        }
+        let mut bins = Self { columns, n_in_all: n_bins, bundles: Vec::new(), sparse: None };
+        match data.columns() {
+            Columns::Dense(columns) => {
+                bins.bundles = bundles::find(&bins.columns, columns, data.n_samples(), runtime)?;
+                for &(feature, _) in bins.bundles.iter().flat_map(|bundle| &bundle.features) {
+                    bins.columns[feature as usize].is_bundled = true;
+                }
+            }
+            Columns::Sparse(columns) => bins.sparse = Some(bins.of_sparse_rows(columns, runtime)?),
+        }
+        Ok(Some(bins))
+    }
+
+    fn of_sparse_rows(&self, columns: &SparseColumns, runtime: &Runtime<'_>) -> Result<SparseBins> {
+        let mut slots = memory::reserve("the bins of sparse rows", columns.nnz())?;
+        let mut starts = memory::reserve("the bins of sparse rows", columns.n_samples() + 1)?;
+        starts.push(0);
+        for row in 0..columns.n_samples() as u32 {
+            runtime.check_in_turn(row as usize)?;
+            let of_row = columns.row(row);
+            slots.extend(of_row.features.iter().enumerate().map(|(at, &feature)| {
+                let column = &self.columns[feature as usize];
+                (column.first + column.bin(of_row.ranks.at(at))) as u32
+            }));
+            starts.push(slots.len());
+        }
+        Ok(SparseBins { starts, slots })
+    }
+
+    /// The features in `n` parts, some of them perhaps empty, of about equally many bins.
+    pub fn parts(&self, n: usize) -> Vec<Range<usize>> {
+        let place = |part: usize| self.columns.partition_point(|column| column.first < part * self.n_in_all / n);
+        (0..n).map(|part| place(part)..if part + 1 == n { self.columns.len() } else { place(part + 1) }).collect()
+    }
+}
+
+impl BinnedColumn {
+    fn of(data: &Dataset, feature: u32, max_bins: usize) -> Result<Self> {
+        let n_ranks = data.n_ranks(feature);
+        let missing = data.missing_rank(feature).map(|rank| rank as usize);
+        let is_categorical = data.is_categorical(feature);
+        let zero = match data.columns() {
+            Columns::Dense(_) => None,
+            Columns::Sparse(columns) => Some(columns.zero_rank(feature) as usize),
+        };
+        let fine = Self {
+            first: 0,
+            n_bins: n_ranks,
+            coarse: None,
+            is_bundled: false,
+            has_missing: missing.is_some(),
+            zero,
+            is_categorical,
+        };
+        let is_fine = match data.columns() {
+            Columns::Dense(columns) => matches!(columns.column(feature).ranks, Ranks::U8(_)),
+            Columns::Sparse(columns) => {
+                n_ranks <= MAX_BINS && columns.column_nnz(feature) >= n_ranks * ENTRIES_PER_BIN / 2
+            }
+        };
+        let limit = if is_categorical { MAX_BINS } else { max_bins };
+        if is_fine && n_ranks - usize::from(missing.is_some()) <= limit {
+            return Ok(fine);
+        }
+        // By rank, the rows that have it.
+        let mut n_rows = memory::zeros::<u32>("the rows of a rank", n_ranks)?;
+        match data.columns() {
+            Columns::Dense(columns) => {
+                columns.column(feature).visit_ranks(0..data.n_samples() as u32, |_, rank| n_rows[rank as usize] += 1);
+            }
+            Columns::Sparse(columns) => {
+                let column = columns.column(feature);
+                (0..column.samples.len()).for_each(|at| n_rows[column.ranks.at(at) as usize] += 1);
+            }
+        }
+        let of_rank = if is_categorical {
+            bins_of_categories(&n_rows)
+        } else {
+            let n_stored: usize = n_rows.iter().map(|&n| n as usize).sum();
+            let of_sparse = if zero.is_some() { (n_stored / ENTRIES_PER_BIN).max(1) } else { MAX_BINS };
+            // The bins of zeros and of missing values, and those that begin because zeros part numbers.
+            let n_others = 2 * usize::from(zero.is_some()) + usize::from(missing.is_some());
+            bins_of_numbers(&n_rows, [zero, missing], limit.min(of_sparse).min(MAX_BINS - n_others))
+        };
+        let n_bins = of_rank.iter().max().map_or(0, |&bin| usize::from(bin) + 1);
+        let zero = zero.map(|rank| usize::from(of_rank[rank]));
+        let mut coarse = Coarse {
+            of_rank,
+            bins: Vec::new(),
+            first_ranks: Vec::new(),
+            rows: Vec::new(),
+            ranks: Vec::new(),
+            first_rows: Vec::new(),
+        };
+        if !is_categorical {
+            coarse.list_ranks(&n_rows, n_bins);
+        }
+        if let Columns::Dense(columns) = data.columns() {
+            coarse.list_rows(columns.column(feature), n_rows, data.n_samples(), is_categorical)?;
+        }
+        Ok(Self { n_bins, zero, coarse: Some(coarse), ..fine })
+    }
+
+    /// The bin of a rank.
+    #[inline]
+    pub fn bin(&self, rank: u32) -> usize {
+        self.coarse.as_ref().map_or(rank as usize, |coarse| coarse.of_rank[rank as usize].into())
+    }
+
+    /// The bin of each row. `column` is the dense column that the bins are of.
+    pub fn of_rows<'a>(&'a self, column: &'a DenseColumn) -> &'a [u8] {
+        match (&self.coarse, &column.ranks) {
+            (Some(coarse), _) => &coarse.bins,
+            (None, Ranks::U8(ranks)) => ranks,
+            // Columns of wider ranks have coarse bins.
+            (None, _) => &[],
+        }
+    }
+
+    /// The ranks of a bin of numbers.
+    pub fn ranks(&self, bin: usize) -> Range<u32> {
+        match &self.coarse {
+            Some(coarse) => coarse.first_ranks[bin]..coarse.first_ranks[bin + 1],
+            None => bin as u32..bin as u32 + 1,
+        }
+    }
+
+    /// The last rank of a bin of numbers.
+    pub fn last_rank(&self, bin: usize) -> u32 {
+        self.ranks(bin).end - 1
+    }
+
+    /// The number of bins of values that are not missing.
+    pub fn n_known(&self) -> usize {
+        self.n_bins - usize::from(self.has_missing)
+    }
+}
+
+impl Coarse {
+    fn list_ranks(&mut self, n_rows: &[u32], n_bins: usize) {
+        self.first_ranks.reserve_exact(n_bins + 1);
+        self.first_rows.reserve_exact(n_bins + 1);
+        let mut n = 0;
+        for (rank, (&bin, n_rows)) in self.of_rank.iter().zip(n_rows).enumerate() {
+            if usize::from(bin) == self.first_ranks.len() {
+                self.first_ranks.push(rank as u32);
+                self.first_rows.push(n);
+            }
+            n += n_rows;
+        }
+        self.first_ranks.push(n_rows.len() as u32);
+        self.first_rows.push(n);
+    }
+
+    /// Sets what a dense column knows by row and by value. `starts` are the numbers of rows by rank.
+    fn list_rows(
+        &mut self,
+        column: &DenseColumn,
+        mut starts: Vec<u32>,
+        n_samples: usize,
+        is_categorical: bool,
+    ) -> Result<()> {
+        let all = 0..n_samples as u32;
+        self.bins = memory::zeros("the bins of rows", n_samples)?;
+        if is_categorical {
+            column.visit_ranks(all, |row, rank| self.bins[row as usize] = self.of_rank[rank as usize]);
+            return Ok(());
+        }
+        let mut n = 0;
+        for start in &mut starts {
+            n += std::mem::replace(start, n);
+        }
+        self.rows = memory::zeros("the rows by value", n_samples)?;
+        self.ranks = memory::zeros("the rows by value", n_samples)?;
+        column.visit_ranks(all, |row, rank| {
+            self.bins[row as usize] = self.of_rank[rank as usize];
+            let place = &mut starts[rank as usize];
+            (self.rows[*place as usize], self.ranks[*place as usize]) = (row, rank);
+            *place += 1;
+        });
+        Ok(())
+    }
+}
+
+/// The bin of each rank of a column of numbers: bins of about equally many rows, and bins of their own for
+/// the ranks of zeros of sparse columns, which `n_rows` does not count, and of missing values.
+fn bins_of_numbers(n_rows: &[u32], alone: [Option<usize>; 2], n_bins: usize) -> Vec<u8> {
+    let n_in_all: usize =
+        n_rows.iter().enumerate().filter(|(rank, _)| !alone.contains(&Some(*rank))).map(|(_, &n)| n as usize).sum();
+    let share = |n_before: usize| n_before * n_bins / n_in_all.max(1);
+    let (mut n_before, mut of_bin, mut bin) = (0, 0, 0);
+    let mut of_rank = vec![0; n_rows.len()];
+    for (rank, (of_rank, &n)) in of_rank.iter_mut().zip(n_rows).enumerate() {
+        let is_alone = alone.contains(&Some(rank));
+        let follows_alone = rank > 0 && alone.contains(&Some(rank - 1));
+        if rank > 0 && (is_alone || follows_alone || share(n_before) > of_bin) {
+            bin += 1;
+            of_bin = share(n_before);
+        }
+        *of_rank = bin as u8;
+        n_before += if is_alone { 0 } else { n as usize };
+    }
+    of_rank
+}
+
+/// The bin of each rank of a column of categories: one for each of the most frequent ones. All others
+/// share the last.
+fn bins_of_categories(n_rows: &[u32]) -> Vec<u8> {
+    let mut ranks: Vec<usize> = (0..n_rows.len()).collect();
+    ranks.sort_by_key(|&rank| std::cmp::Reverse(n_rows[rank]));
+    let mut of_rank = vec![(MAX_BINS - 1) as u8; n_rows.len()];
+    for (bin, &rank) in ranks.iter().take(MAX_BINS - 1).enumerate() {
+        of_rank[rank] = bin as u8;
+    }
+    of_rank
+}

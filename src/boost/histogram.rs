@@ -1,0 +1,149 @@
+//! Histograms of gradients: integers, so that the histogram of a larger child is exactly that of its
+//! parent minus that of the smaller child.
+
+use super::bins::{Bins, MAX_BINS, SparseBins};
+use crate::data::{Columns, Dataset};
+use crate::error::Result;
+use crate::runtime::Runtime;
+
+/// Sums over the rows of a bin.
+pub trait Cell: Copy + Default + Send + Sync {
+    /// The number of rows.
+    fn n(&self) -> u32;
+    /// Adds the rows of another cell.
+    fn add(&mut self, other: &Self);
+    /// Takes away rows that were added.
+    fn subtract(&mut self, other: &Self);
+}
+
+/// One [`Cell`] for each bin of each column. If the data are sparse, the bin of zeros has none: its
+/// rows are those of the node that are in no other bin.
+pub type Histogram<C> = Box<[C]>;
+
+/// Counts the rows of a node into the bins of all columns, on some threads. `rows` has a cell for each
+/// row of the data set, `gathered` is scratch.
+pub fn count<C: Cell>(
+    (data, bins): (&Dataset, &Bins),
+    rows: &[C],
+    samples: &[u32],
+    gathered: &mut Vec<C>,
+    (n_threads, runtime): (usize, &Runtime<'_>),
+) -> Result<Histogram<C>> {
+    let serial = runtime.serial();
+    let runtime = if n_threads == 1 { &serial } else { runtime };
+    let mut histogram = vec![C::default(); bins.n_in_all].into_boxed_slice();
+    match (data.columns(), &bins.sparse) {
+        (_, Some(sparse)) => count_sparse((bins, sparse), rows, samples, &mut histogram, (n_threads, runtime))?,
+        (Columns::Dense(columns), None) => {
+            count_dense((bins, columns), rows, samples, gathered, &mut histogram, (n_threads, runtime))?;
+        }
+        // Bins of sparse columns know the entries of rows.
+        (Columns::Sparse(_), None) => {}
+    }
+    Ok(histogram)
+}
+
+fn count_dense<C: Cell>(
+    (bins, columns): (&Bins, &crate::data::DenseColumns),
+    all_rows: &[C],
+    samples: &[u32],
+    gathered: &mut Vec<C>,
+    histogram: &mut [C],
+    (n_threads, runtime): (usize, &Runtime<'_>),
+) -> Result<()> {
+    let is_all = samples.len() == all_rows.len();
+    if !is_all {
+        gathered.clear();
+        gathered.extend(samples.iter().map(|&row| all_rows[row as usize]));
+    }
+    let (mut rest, mut work) = (&mut *histogram, Vec::with_capacity(n_threads));
+    for part in bins.parts(n_threads) {
+        let n_bins = bins.columns[part.clone()].iter().map(|column| column.n_bins).sum();
+        let (of_part, others) = rest.split_at_mut(n_bins);
+        rest = others;
+        work.push((part, of_part));
+    }
+    let rows = if is_all { all_rows } else { &gathered[..] };
+    // The sums of a column or bundle, given the bin of each row.
+    let count = |bins: &[u8]| {
+        if is_all {
+            sum_up(bins.iter().copied(), rows)
+        } else {
+            sum_up(samples.iter().map(|&row| bins[row as usize]), rows)
+        }
+    };
+    runtime.map(work, |(part, mut counted)| {
+        for feature in part {
+            let column = &bins.columns[feature];
+            let (of_column, others) = counted.split_at_mut(column.n_bins);
+            counted = others;
+            if !column.is_bundled {
+                of_column.copy_from_slice(&count(column.of_rows(columns.column(feature as u32)))[..column.n_bins]);
+            }
+        }
+        Ok(())
+    })?;
+    let bundles = runtime.map(bins.bundles.iter().collect(), |bundle| Ok((bundle, count(&bundle.places))))?;
+    for (bundle, sums) in bundles {
+        let mut all = C::default();
+        for sums in &sums {
+            all.add(sums);
+        }
+        for (&(feature, rare), sums) in bundle.features.iter().zip(&sums[1..]) {
+            let column = &mut histogram[bins.columns[feature as usize].first..][..2];
+            (column[rare], column[1 - rare]) = (*sums, all);
+            column[1 - rare].subtract(sums);
+        }
+    }
+    Ok(())
+}
+
+/// Adds each row to the bins of its entries. Threads have bins of their own: each reads all rows, and
+/// of each row the entries of its columns.
+fn count_sparse<C: Cell>(
+    (bins, sparse): (&Bins, &SparseBins),
+    rows: &[C],
+    samples: &[u32],
+    histogram: &mut [C],
+    (n_threads, runtime): (usize, &Runtime<'_>),
+) -> Result<()> {
+    let (mut rest, mut work) = (&mut *histogram, Vec::with_capacity(n_threads));
+    let parts = bins.parts(n_threads);
+    let is_whole = parts.len() == 1;
+    for part in parts {
+        let n_bins = bins.columns[part.clone()].iter().map(|column| column.n_bins).sum();
+        let (of_part, others) = rest.split_at_mut(n_bins);
+        rest = others;
+        work.push((bins.columns.get(part.start).map_or(0, |column| column.first), of_part));
+    }
+    runtime.map(work, |(first, counted)| {
+        let slots = first as u32..(first + counted.len()) as u32;
+        for &row in samples {
+            let mut of_row = sparse.of_row(row);
+            if !is_whole {
+                let start = of_row.partition_point(|&slot| slot < slots.start);
+                let end = of_row.partition_point(|&slot| slot < slots.end);
+                of_row = &of_row[start..end];
+            }
+            for &slot in of_row {
+                counted[slot as usize - first].add(&rows[row as usize]);
+            }
+        }
+        Ok(())
+    })?;
+    Ok(())
+}
+
+/// The sums over the rows of each bin.
+fn sum_up<C: Cell>(bins: impl Iterator<Item = u8>, rows: &[C]) -> [C; MAX_BINS] {
+    let mut sums = [C::default(); MAX_BINS];
+    for (bin, row) in bins.zip(rows) {
+        sums[bin as usize].add(row);
+    }
+    sums
+}
+
+/// Subtracts the histogram of a child from that of its parent.
+pub fn subtract<C: Cell>(parent: &mut [C], child: &[C]) {
+    parent.iter_mut().zip(child).for_each(|(parent, child)| parent.subtract(child));
+}

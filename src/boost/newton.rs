@@ -1,0 +1,416 @@
+//! The engine of boosting by first and second derivatives (T. Chen and C. Guestrin, "`XGBoost`: a scalable
+//! tree boosting system", 2016, section 2.2), for all data.
+//!
+//! With sums G of weighted negative gradients and H of weighted second derivatives, a node predicts
+//! `G / (H + l2)`, and a split gains `G_L^2 / (H_L + l2) + G_R^2 / (H_R + l2) - G^2 / (H + l2)`. Both sums are
+//! integers, so scores depend neither on the order of rows nor on threads; scores are compared as `f64`.
+//!
+//! The gain is a convex function of `(G_L, H_L)`. So what the cuts within a bin can gain is at most what the
+//! corners gain of a rectangle that holds all their sums: `H_L` grows by at most that of the bin, and the sum
+//! of any `k` of the `m` gradients differs from `k` times their mean by at most `sqrt(m S) / 2`, if `S` is
+//! the sum of their squared deviations (Cauchy and Schwarz).
+
+use std::cmp::Ordering;
+
+use super::bins::Bins;
+use super::growth::{self, Engine, Gain, SearchedNode};
+use super::histogram::Cell;
+use crate::data::{Dataset, Target};
+use crate::error::Result;
+use crate::grow::facts::NodeFacts;
+use crate::num::exponent;
+use crate::params::ValidTreeParams;
+use crate::rng::Permutation;
+use crate::runtime::Runtime;
+use crate::split::Candidate;
+use crate::tree::Tree;
+
+/// Children of smaller sums of second derivatives are illegal, as in scikit-learn's histogram boosting.
+const LEAST_HESSIAN: f64 = 1e-3;
+/// Is added to the sum of second derivatives of a category where the means of categories are compared, so
+/// that rare ones do not come first and last. scikit-learn and `LightGBM` have the same number.
+const CATEGORY_SMOOTHING: f64 = 10.0;
+/// A gain that is a smaller share of its terms may be rounding error.
+const NOISE: f64 = 1e-13;
+/// Bounds are raised by this share, as they are rounded.
+const SLACK: f64 = 1.0 + 1e-9;
+/// Sums of fixed-point numbers are below `2^SUM_BITS`.
+const SUM_BITS: i32 = 61;
+/// If all weights together are below this, a row is rounded before it is weighted: then a weight of k is
+/// exactly k copies.
+const WEIGHED_EXACTLY: u64 = 1 << 26;
+
+/// What splits minimise besides the loss, and where they may be.
+#[derive(Debug, Clone, Copy)]
+pub struct Regularization {
+    /// Is added to sums of second derivatives.
+    pub l2: f64,
+    /// Whether cuts within bins are searched.
+    pub reads_bins: bool,
+}
+
+/// First and second derivatives of all rows for one tree.
+pub struct Derivatives<'a> {
+    /// Negative gradients.
+    pub pulls: &'a [f64],
+    pub curvatures: &'a [f64],
+}
+
+/// Sums over the rows of a bin.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Sums {
+    gradient: i64,
+    hessian: i64,
+    n: u32,
+    /// Of squared gradients, rounded up, in a unit of which all rows together have less than 2^32.
+    squares: u32,
+}
+
+impl Cell for Sums {
+    #[inline]
+    fn n(&self) -> u32 {
+        self.n
+    }
+
+    #[inline]
+    fn add(&mut self, other: &Self) {
+        self.gradient += other.gradient;
+        self.hessian += other.hessian;
+        self.n += other.n;
+        self.squares += other.squares;
+    }
+
+    #[inline]
+    fn subtract(&mut self, other: &Self) {
+        self.gradient -= other.gradient;
+        self.hessian -= other.hessian;
+        self.n -= other.n;
+        self.squares -= other.squares;
+    }
+}
+
+/// Grows a tree. `target` has the weights; rows of weight 0 take no part.
+pub fn grow(
+    (data, bins): (&Dataset, &Bins),
+    (target, derivatives): (&Target, &Derivatives<'_>),
+    params: &ValidTreeParams,
+    regularization: Regularization,
+    interactions: Option<&[Vec<u32>]>,
+    runtime: &Runtime<'_>,
+) -> Result<Tree> {
+    let engine = Newton::new(target, derivatives, params, regularization);
+    growth::grow((data, bins), target, &engine, (params, interactions), runtime)
+}
+
+/// What the searches of all nodes of a tree share. Gradients are multiples of one unit, second derivatives
+/// of another.
+struct Newton<'a> {
+    rows: Vec<Sums>,
+    target: &'a Target,
+    params: &'a ValidTreeParams,
+    min_leaf: u32,
+    reads_bins: bool,
+    gradient_unit: f64,
+    hessian_unit: f64,
+    square_unit: f64,
+    /// In units of second derivatives.
+    l2: f64,
+    least_hessian: f64,
+    smoothing: f64,
+    total_weight: f64,
+}
+
+/// What a node has of its rows.
+pub struct Totals {
+    gradient: i64,
+    hessian: i64,
+    weight: u64,
+}
+
+impl<'a> Newton<'a> {
+    fn new(
+        target: &'a Target,
+        derivatives: &Derivatives<'_>,
+        params: &'a ValidTreeParams,
+        Regularization { l2, reads_bins }: Regularization,
+    ) -> Self {
+        let weights = target.weights();
+        let samples = target.weighted_samples();
+        let total: u64 = samples.iter().map(|&row| weights.get(row as usize)).sum();
+        let is_exact = total < WEIGHED_EXACTLY;
+        let fix = |numbers: &[f64]| {
+            let peak = samples.iter().map(|&row| numbers[row as usize].abs()).fold(0.0, f64::max);
+            let bits = if peak > 0.0 { exponent(peak) + 1 } else { 0 };
+            let scale = f64::powi(2.0, SUM_BITS - (total.max(1).ilog2() as i32 + 1) - bits);
+            let fixed = |row: usize| {
+                let weight = weights.get(row);
+                let number = numbers[row] * scale;
+                if is_exact { number.round() as i64 * weight as i64 } else { (number * weight as f64).round() as i64 }
+            };
+            let mut all = vec![0; numbers.len()];
+            for &row in &samples {
+                all[row as usize] = fixed(row as usize);
+            }
+            (all, target.weight_unit() / scale)
+        };
+        let (gradients, gradient_unit) = fix(derivatives.pulls);
+        let (hessians, hessian_unit) = fix(derivatives.curvatures);
+        let square = |fixed: i64| fixed as f64 * fixed as f64;
+        let squares: f64 = gradients.iter().map(|&fixed| square(fixed)).sum();
+        let square_unit = (squares / f64::from(1u32 << 31)).max(1.0);
+        let row = |(&gradient, &hessian): (&i64, &i64)| Sums {
+            gradient,
+            hessian,
+            n: 1,
+            squares: (square(gradient) / square_unit).ceil() as u32,
+        };
+        Self {
+            rows: gradients.iter().zip(&hessians).map(row).collect(),
+            target,
+            params,
+            min_leaf: u32::try_from(params.min_samples_leaf.max(1)).unwrap_or(u32::MAX),
+            reads_bins,
+            gradient_unit,
+            hessian_unit,
+            square_unit,
+            l2: l2 / hessian_unit,
+            least_hessian: LEAST_HESSIAN / hessian_unit,
+            smoothing: CATEGORY_SMOOTHING / hessian_unit,
+            total_weight: total as f64 * target.weight_unit(),
+        }
+    }
+
+    fn at(&self, gradient: i64, hessian: i64, n: u32) -> AtNode {
+        let mean = gradient as f64 / (hessian as f64 + self.l2);
+        AtNode { gradient, hessian, n, mean: if mean.is_finite() { mean } else { 0.0 }, l2: self.l2 }
+    }
+
+    /// What a side of a split adds to the score, given its sums in `f64`.
+    fn value(&self, totals: &Totals) -> f64 {
+        let denominator = totals.hessian as f64 * self.hessian_unit + self.l2 * self.hessian_unit;
+        if denominator > 0.0 { totals.gradient as f64 * self.gradient_unit / denominator } else { 0.0 }
+    }
+}
+
+/// The sums of a node, and what it predicts.
+#[derive(Clone, Copy)]
+struct AtNode {
+    gradient: i64,
+    hessian: i64,
+    n: u32,
+    mean: f64,
+    l2: f64,
+}
+
+impl AtNode {
+    /// The score of a cut that has these sums on the left: its gain, plus `l2 mean^2`. Gradients are taken
+    /// from what the mean predicts, so that large ones do not cancel.
+    #[inline]
+    fn score(self, gradient: f64, hessian: f64) -> f64 {
+        let side = |gradient: f64, hessian: f64| {
+            let excess = gradient - self.mean * (hessian + self.l2);
+            excess * excess / (hessian + self.l2)
+        };
+        side(gradient, hessian) + side(self.gradient as f64 - gradient, self.hessian as f64 - hessian)
+    }
+
+    fn gain(self, score: f64) -> f64 {
+        score - self.l2 * self.mean * self.mean
+    }
+}
+
+/// The best cut so far.
+struct Leader {
+    score: f64,
+    candidate: Option<Candidate>,
+    floor: f64,
+}
+
+impl Leader {
+    fn take(&mut self, order: &Permutation, score: f64, new: Candidate) {
+        let wins = match &self.candidate {
+            None => true,
+            Some(old) => score > self.score || (score.total_cmp(&self.score).is_eq() && precedes(order, &new, old)),
+        };
+        if wins {
+            *self = Self { score, candidate: Some(new), floor: self.floor.max(score) };
+        }
+    }
+}
+
+/// The tie rule of all trees: the feature that the node draws first, then missing values on the right, then
+/// the lowest cut.
+fn precedes(order: &Permutation, new: &Candidate, old: &Candidate) -> bool {
+    if new.feature != old.feature {
+        return order.position(new.feature) < order.position(old.feature);
+    }
+    let place = |candidate: &Candidate| (candidate.missing_go_left(), candidate.last_left);
+    place(new) < place(old)
+}
+
+impl Engine for Newton<'_> {
+    type Cell = Sums;
+    type Totals = Totals;
+    type AtNode = AtNode;
+    type Best = Leader;
+    const KEEPS_GAINS: bool = true;
+
+    fn rows(&self) -> &[Sums] {
+        &self.rows
+    }
+
+    fn totals(&self, samples: &[u32]) -> Totals {
+        samples.iter().fold(Totals { gradient: 0, hessian: 0, weight: 0 }, |totals, &row| Totals {
+            gradient: totals.gradient + self.rows[row as usize].gradient,
+            hessian: totals.hessian + self.rows[row as usize].hessian,
+            weight: totals.weight + self.target.weights().get(row as usize),
+        })
+    }
+
+    fn minus(&self, node: &Totals, child: &Totals) -> Totals {
+        Totals {
+            gradient: node.gradient - child.gradient,
+            hessian: node.hessian - child.hessian,
+            weight: node.weight - child.weight,
+        }
+    }
+
+    fn facts<'a>(&'a self, samples: &'a [u32], depth: u64, totals: &'a Totals) -> impl NodeFacts + 'a {
+        Facts { samples, depth, weight: totals.weight, value: self.value(totals) }
+    }
+
+    fn must_stop(&self, depth: u64, n_samples: usize, _: &Totals) -> bool {
+        depth >= self.params.max_depth || (n_samples as u64) < self.params.min_samples_split
+    }
+
+    fn gain(&self, node: &Totals, children: [&Totals; 2]) -> Option<Gain> {
+        let at = self.at(node.gradient, node.hessian, 0);
+        let gain = at.gain(at.score(children[0].gradient as f64, children[0].hessian as f64));
+        let term = |totals: &Totals| (totals.gradient as f64).powi(2) / (totals.hessian as f64 + self.l2);
+        let noise = NOISE * (term(children[0]) + term(children[1]));
+        let unit = self.gradient_unit * self.gradient_unit / self.hessian_unit;
+        let is_too_little = gain * unit / self.total_weight < self.params.min_impurity_decrease;
+        if gain.is_nan() || gain <= noise || is_too_little {
+            return None;
+        }
+        Some(Gain { priority: gain, kept: gain * unit })
+    }
+
+    fn at_node(&self, node: &SearchedNode<'_, Self>) -> AtNode {
+        self.at(node.whole.gradient, node.whole.hessian, node.whole.n)
+    }
+
+    #[inline]
+    fn score(&self, at: AtNode, left: &Sums) -> f64 {
+        let is_legal = left.n >= self.min_leaf
+            && at.n - left.n >= self.min_leaf
+            && left.hessian as f64 >= self.least_hessian
+            && (at.hessian - left.hessian) as f64 >= self.least_hessian;
+        if is_legal { at.score(left.gradient as f64, left.hessian as f64) } else { f64::NEG_INFINITY }
+    }
+
+    fn may_hold(&self, at: AtNode, before: &Sums, bin: &Sums, floor: f64) -> bool {
+        if before.n + bin.n < self.min_leaf + 1 || at.n < before.n + 1 + self.min_leaf {
+            return false;
+        }
+        let size = f64::from(bin.n);
+        let of_bin = bin.gradient as f64;
+        let squares = f64::from(bin.squares) * self.square_unit;
+        let spread = (squares - of_bin * of_bin / size * (1.0 - 1e-14)).max(0.0);
+        let around = 0.5 * (size * spread).sqrt();
+        let start = before.gradient as f64;
+        let gradients = [start + of_bin.min(0.0) - around, start + of_bin.max(0.0) + around];
+        let most = at.hessian as f64 - self.least_hessian;
+        let hessians = [before.hessian as f64, (before.hessian + bin.hessian) as f64];
+        let [least, most] = hessians.map(|hessian| hessian.max(self.least_hessian).min(most));
+        let reaches = |gradient: f64, hessian: f64| {
+            let score = at.score(gradient, hessian) * SLACK;
+            score.is_nan() || score >= floor
+        };
+        gradients.into_iter().any(|gradient| reaches(gradient, least) || reaches(gradient, most))
+    }
+
+    fn reads_bins(&self) -> bool {
+        self.reads_bins
+    }
+
+    fn compare_means(&self, a: &Sums, b: &Sums) -> Ordering {
+        let mean = |sums: &Sums| sums.gradient as f64 / (sums.hessian as f64 + self.l2 + self.smoothing);
+        mean(a).total_cmp(&mean(b))
+    }
+
+    /// Scores are exact but where constraints forbid cuts, which is seen when they are offered.
+    fn tolerance(&self, _: &SearchedNode<'_, Self>, _: f64) -> f64 {
+        if self.params.monotonic_cst.is_some() { f64::INFINITY } else { 0.0 }
+    }
+
+    fn no_cut(&self) -> Leader {
+        Leader { score: f64::NEG_INFINITY, candidate: None, floor: f64::NEG_INFINITY }
+    }
+
+    #[inline]
+    fn floor(&self, best: &Leader) -> f64 {
+        best.floor
+    }
+
+    fn score_of(&self, best: &Leader) -> Option<f64> {
+        best.candidate.map(|_| best.score)
+    }
+
+    fn candidate(&self, best: Leader) -> Option<Candidate> {
+        best.candidate
+    }
+
+    fn offer(&self, node: &SearchedNode<'_, Self>, left: &Sums, score: f64, candidate: Candidate, best: &mut Leader) {
+        let constraint = self.params.constraint(candidate.feature);
+        if constraint != 0 {
+            let mean = |gradient: i64, hessian: i64| gradient as f64 / (hessian as f64 + self.l2);
+            let right = mean(node.whole.gradient - left.gradient, node.whole.hessian - left.hessian);
+            let rise = right - mean(left.gradient, left.hessian);
+            if rise * f64::from(constraint) < 0.0 {
+                return;
+            }
+        }
+        best.take(&node.order, score, candidate);
+    }
+
+    fn merge(&self, node: &SearchedNode<'_, Self>, best: &mut Leader, other: Leader) {
+        if let Some(candidate) = other.candidate {
+            best.take(&node.order, other.score, candidate);
+        }
+    }
+
+    fn follow(&self, _: &SearchedNode<'_, Self>, best: &mut Leader, score: f64) {
+        best.floor = best.floor.max(score);
+    }
+}
+
+/// The facts that a tree keeps of a node. What its splits gain stands in the place of an impurity.
+struct Facts<'a> {
+    samples: &'a [u32],
+    depth: u64,
+    weight: u64,
+    value: f64,
+}
+
+impl NodeFacts for Facts<'_> {
+    fn samples(&self) -> &[u32] {
+        self.samples
+    }
+
+    fn depth(&self) -> u64 {
+        self.depth
+    }
+
+    fn weight(&self) -> u64 {
+        self.weight
+    }
+
+    fn impurity(&self) -> f64 {
+        0.0
+    }
+
+    fn write_value(&self, value: &mut [f64]) {
+        value[0] = self.value;
+    }
+}
