@@ -380,6 +380,57 @@ expected_value_
     the predicted risk.
 """
 
+_HISTOGRAM_BOOSTING = """
+max_iter
+    Number of rounds. A round grows one tree, or one for each class if there are more than two.
+min_samples_leaf
+    Each child of a split must have at least this many samples. A float is a fraction of the number
+    of training samples.
+max_features
+    How many features a node draws: an int is a number, a float a fraction of all, rounded up. If
+    none of them can be cut, the draw goes on.
+max_bins
+    The most bins of the values of a feature, missing ones aside, up to 255: cuts are between bins.
+    None: cuts are between any two values that differ.
+monotonic_cst
+    For each feature 1 if raw predictions must not fall as the feature grows, -1 if they must
+    not rise, 0 if there is no constraint; or a dict of names of features with them. More than two
+    classes are not supported.
+early_stopping
+    Whether rounds end early: see `n_iter_no_change`. "auto": if there are more than 10,000 samples.
+scoring
+    What early stopping goes by. "loss": the loss. Otherwise the name of a scorer of scikit-learn, a
+    scorer, or None for `score`; they see up to 10,000 of the training samples.
+validation_fraction
+    Share, or number, of the samples that is left out for early stopping, unless `fit` gets
+    `X_val`. None: early stopping goes by the training samples.
+n_iter_no_change
+    With early stopping, no further round begins when the score has not risen by `tol` in so many
+    rounds.
+tol
+    By how much the score must rise; see `n_iter_no_change`.
+verbose
+    Whether to print the number of each round, and its scores if there are some.
+random_state
+    Seed of everything that is random: the features that nodes draw, the order that decides between
+    equally good splits, and the samples that are left out for early stopping. An int makes results
+    repeatable.
+quantile
+    The level of the quantile that is predicted with `loss="quantile"`.
+class_weight
+    Weights of the classes, by which the weights of samples are multiplied: a dict, or "balanced"
+    for weights that give all classes the same total. None: 1 for all.
+do_early_stopping_
+    Whether rounds could end early.
+n_iter_
+    Number of rounds that were made.
+train_score_
+    Scores of training samples: before the first round, and after each. Higher is better; of
+    `scoring="loss"`, they are the negative loss. Empty without early stopping.
+validation_score_
+    The same of the samples that were left out or given.
+"""
+
 _BOOSTING = """
 learning_rate
     What each tree's contribution is multiplied by. Smaller rates need more rounds, and usually
@@ -486,6 +537,7 @@ EMBEDDING = _ANY_GROWN_FOREST + _WITHOUT_TARGET + _EMBEDDING
 LAZY_CLASSIFIER = _ANY_FOREST + _LAZY_FOREST + _CLASSIFIER + _FOREST_CLASSIFIER + _CLASS_SAMPLING
 LAZY_REGRESSOR = _ANY_FOREST + _LAZY_FOREST + _REGRESSOR
 BOOSTING = _ANY_ESTIMATOR + _BOOSTING
+HISTOGRAM_BOOSTING = BOOSTING + _HISTOGRAM_BOOSTING
 SURVIVAL_TREE = _ANY_ESTIMATOR + _TREE + _SURVIVAL
 SURVIVAL_FOREST = _ANY_GROWN_FOREST + _SURVIVAL
 LAZY_SURVIVAL_FOREST = _ANY_FOREST + _LAZY_FOREST + _SURVIVAL

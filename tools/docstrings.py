@@ -42,6 +42,8 @@ VOCABULARY_OF = {
     "RandomTreesEmbedding": descriptions.EMBEDDING,
     "GradientBoostingClassifier": descriptions.BOOSTING,
     "GradientBoostingRegressor": descriptions.BOOSTING,
+    "HistGradientBoostingClassifier": descriptions.HISTOGRAM_BOOSTING,
+    "HistGradientBoostingRegressor": descriptions.HISTOGRAM_BOOSTING,
     "IsolationForest": descriptions.ISOLATION_FOREST,
     "SurvivalTree": descriptions.SURVIVAL_TREE,
     "RandomSurvivalForest": descriptions.SURVIVAL_FOREST,

@@ -1,12 +1,13 @@
 //! Bins of values that stay the same for all nodes of all rounds.
 //!
-//! Numbers are parted into bins of about equally many rows. Missing values, zeros of sparse columns and
+//! Numbers are parted into bins of about equal weight. Missing values, zeros of sparse columns and
 //! categories have bins of their own; of more categories than bins, the rare ones share one.
 
 use std::ops::Range;
 
 use super::bundles::{self, Bundle};
 use crate::data::dense::{DenseColumn, Ranks};
+use crate::data::target::Weights;
 use crate::data::{Columns, Dataset, SparseColumns};
 use crate::error::Result;
 use crate::memory;
@@ -78,9 +79,13 @@ pub struct Coarse {
 }
 
 impl Bins {
-    /// The bins of a data set: up to `max_bins` for the numbers of a column. O(cells). `None` if ranks are
-    /// keys.
-    pub fn of(data: &Dataset, max_bins: usize, runtime: &Runtime<'_>) -> Result<Option<Self>> {
+    /// The bins of a data set; if cuts within bins are left out, up to `max_bins` for the numbers of a column,
+    /// the same whether the data are sparse or not. O(cells). `None` if ranks are keys.
+    pub fn of(
+        (data, weights): (&Dataset, &Weights),
+        max_bins: Option<usize>,
+        runtime: &Runtime<'_>,
+    ) -> Result<Option<Self>> {
         let n_features = data.n_features() as u32;
         let is_keyed = |feature| match data.columns() {
             Columns::Dense(columns) => columns.column(feature).n_ranks == u32::MAX,
@@ -90,7 +95,7 @@ impl Bins {
             return Ok(None);
         }
         let mut columns =
-            runtime.map((0..n_features).collect(), |feature| BinnedColumn::of(data, feature, max_bins))?;
+            runtime.map((0..n_features).collect(), |feature| BinnedColumn::of((data, weights), feature, max_bins))?;
         let mut n_bins = 0;
         for column in &mut columns {
             column.first = n_bins;
@@ -133,7 +138,7 @@ impl Bins {
 }
 
 impl BinnedColumn {
-    fn of(data: &Dataset, feature: u32, max_bins: usize) -> Result<Self> {
+    fn of((data, weights): (&Dataset, &Weights), feature: u32, max_bins: Option<usize>) -> Result<Self> {
         let n_ranks = data.n_ranks(feature);
         let missing = data.missing_rank(feature).map(|rank| rank as usize);
         let is_categorical = data.is_categorical(feature);
@@ -152,33 +157,46 @@ impl BinnedColumn {
         };
         let is_fine = match data.columns() {
             Columns::Dense(columns) => matches!(columns.column(feature).ranks, Ranks::U8(_)),
-            Columns::Sparse(columns) => {
+            Columns::Sparse(columns) if max_bins.is_none() && !is_categorical => {
                 n_ranks <= MAX_BINS && columns.column_nnz(feature) >= n_ranks * ENTRIES_PER_BIN / 2
             }
+            Columns::Sparse(_) => n_ranks <= MAX_BINS,
         };
-        let limit = if is_categorical { MAX_BINS } else { max_bins };
-        if is_fine && n_ranks - usize::from(missing.is_some()) <= limit {
+        let limit = max_bins.filter(|_| !is_categorical);
+        if is_fine && limit.is_none_or(|limit| data.n_distinct(feature) <= limit) {
             return Ok(fine);
         }
-        // By rank, the rows that have it.
+        // By rank, the rows that have it, and their weight.
         let mut n_rows = memory::zeros::<u32>("the rows of a rank", n_ranks)?;
+        let mut weight_of_rank = memory::zeros::<u64>("the rows of a rank", n_ranks)?;
+        let mut take = |row: u32, rank: u32| {
+            n_rows[rank as usize] += 1;
+            weight_of_rank[rank as usize] += weights.get(row as usize);
+        };
         match data.columns() {
             Columns::Dense(columns) => {
-                columns.column(feature).visit_ranks(0..data.n_samples() as u32, |_, rank| n_rows[rank as usize] += 1);
+                columns.column(feature).visit_ranks(0..data.n_samples() as u32, take);
             }
             Columns::Sparse(columns) => {
                 let column = columns.column(feature);
-                (0..column.samples.len()).for_each(|at| n_rows[column.ranks.at(at) as usize] += 1);
+                column.samples.iter().enumerate().for_each(|(at, &row)| take(row, column.ranks.at(at)));
             }
         }
+        let n_stored: usize = n_rows.iter().map(|&n| n as usize).sum();
+        // Zeros of sparse columns are alone where the rows of all other bins are listed by value.
+        let is_zero_alone = zero.is_some() && limit.is_none() && !is_categorical;
+        if let Some(zero) = zero.filter(|_| !is_zero_alone) {
+            let total: u64 = (0..data.n_samples()).map(|row| weights.get(row)).sum();
+            weight_of_rank[zero] = total - weight_of_rank.iter().sum::<u64>();
+        }
         let of_rank = if is_categorical {
-            bins_of_categories(&n_rows)
+            bins_of_categories(&weight_of_rank)
         } else {
-            let n_stored: usize = n_rows.iter().map(|&n| n as usize).sum();
-            let of_sparse = if zero.is_some() { (n_stored / ENTRIES_PER_BIN).max(1) } else { MAX_BINS };
+            let of_sparse = if is_zero_alone { (n_stored / ENTRIES_PER_BIN).max(1) } else { MAX_BINS };
             // The bins of zeros and of missing values, and those that begin because zeros part numbers.
-            let n_others = 2 * usize::from(zero.is_some()) + usize::from(missing.is_some());
-            bins_of_numbers(&n_rows, [zero, missing], limit.min(of_sparse).min(MAX_BINS - n_others))
+            let n_others = 2 * usize::from(is_zero_alone) + usize::from(missing.is_some());
+            let n_bins = limit.unwrap_or(MAX_BINS).min(of_sparse).min(MAX_BINS - n_others);
+            bins_of_numbers(&weight_of_rank, [zero.filter(|_| is_zero_alone), missing], n_bins)
         };
         let n_bins = of_rank.iter().max().map_or(0, |&bin| usize::from(bin) + 1);
         let zero = zero.map(|rank| usize::from(of_rank[rank]));
@@ -280,33 +298,34 @@ impl Coarse {
     }
 }
 
-/// The bin of each rank of a column of numbers: bins of about equally many rows, and bins of their own for
-/// the ranks of zeros of sparse columns, which `n_rows` does not count, and of missing values.
-fn bins_of_numbers(n_rows: &[u32], alone: [Option<usize>; 2], n_bins: usize) -> Vec<u8> {
-    let n_in_all: usize =
-        n_rows.iter().enumerate().filter(|(rank, _)| !alone.contains(&Some(*rank))).map(|(_, &n)| n as usize).sum();
-    let share = |n_before: usize| n_before * n_bins / n_in_all.max(1);
-    let (mut n_before, mut of_bin, mut bin) = (0, 0, 0);
-    let mut of_rank = vec![0; n_rows.len()];
-    for (rank, (of_rank, &n)) in of_rank.iter_mut().zip(n_rows).enumerate() {
-        let is_alone = alone.contains(&Some(rank));
-        let follows_alone = rank > 0 && alone.contains(&Some(rank - 1));
-        if rank > 0 && (is_alone || follows_alone || share(n_before) > of_bin) {
+/// The bin of each rank of a column of numbers: one for each rank of any weight if these are few, else bins
+/// of about equal weight. Some ranks have bins of their own.
+fn bins_of_numbers(weights: &[u64], alone: [Option<usize>; 2], n_bins: usize) -> Vec<u8> {
+    let is_alone = |rank: usize| alone.contains(&Some(rank));
+    let others = || weights.iter().enumerate().filter(|&(rank, _)| !is_alone(rank)).map(|(_, &weight)| weight);
+    let total: u64 = others().sum();
+    let are_few = others().filter(|&weight| weight > 0).count() <= n_bins;
+    let share = |before: u64| (u128::from(before) * n_bins as u128 / u128::from(total.max(1))) as u64;
+    let (mut before, mut of_bin, mut bin) = (0, 0, 0);
+    let mut of_rank = vec![0; weights.len()];
+    for (rank, (of_rank, &weight)) in of_rank.iter_mut().zip(weights).enumerate() {
+        let is_full = weight > 0 && if are_few { before > 0 } else { share(before) > of_bin };
+        if rank > 0 && (is_alone(rank) || is_alone(rank - 1) || is_full) {
             bin += 1;
-            of_bin = share(n_before);
+            of_bin = share(before);
         }
         *of_rank = bin as u8;
-        n_before += if is_alone { 0 } else { n as usize };
+        before += if is_alone(rank) { 0 } else { weight };
     }
     of_rank
 }
 
 /// The bin of each rank of a column of categories: one for each of the most frequent ones. All others
 /// share the last.
-fn bins_of_categories(n_rows: &[u32]) -> Vec<u8> {
-    let mut ranks: Vec<usize> = (0..n_rows.len()).collect();
-    ranks.sort_by_key(|&rank| std::cmp::Reverse(n_rows[rank]));
-    let mut of_rank = vec![(MAX_BINS - 1) as u8; n_rows.len()];
+fn bins_of_categories(weights: &[u64]) -> Vec<u8> {
+    let mut ranks: Vec<usize> = (0..weights.len()).collect();
+    ranks.sort_by_key(|&rank| std::cmp::Reverse(weights[rank]));
+    let mut of_rank = vec![(MAX_BINS - 1) as u8; weights.len()];
     for (bin, &rank) in ranks.iter().take(MAX_BINS - 1).enumerate() {
         of_rank[rank] = bin as u8;
     }

@@ -260,7 +260,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::boost::bins::MAX_BINS;
     use crate::data::sparse::{Format, SparseView};
     use crate::params::{CriterionKind, TreeParams};
 
@@ -328,7 +327,7 @@ mod tests {
         let stop = AtomicBool::new(false);
         let [one, three] = [1, 3].map(|n_threads| {
             let runtime = Runtime::new(n_threads, &stop);
-            let bins = Bins::of(&data, MAX_BINS, &runtime).unwrap().unwrap();
+            let bins = Bins::of((&data, target.weights()), None, &runtime).unwrap().unwrap();
             grow(&data, &bins, &target, &params, &runtime).unwrap()
         });
         assert_eq!(one, three);
@@ -375,7 +374,7 @@ mod tests {
                 ..TreeParams::new(CriterionKind::SquaredError)
             };
             let params = params.check(n, n_features).unwrap();
-            let bins = Bins::of(&data, MAX_BINS, &runtime).unwrap().unwrap();
+            let bins = Bins::of((&data, target.weights()), None, &runtime).unwrap().unwrap();
             if let Some(found) = grow(&data, &bins, &target, &params, &runtime).unwrap() {
                 prop_assert_eq!(found, crate::grow::grow(&data, &target, &params, 0, &runtime).unwrap());
             } else {

@@ -457,16 +457,15 @@ impl<E: Engine> Growth<'_, E> {
         }
         let last = column.bin(cut.last_left);
         let n_stored: u32 = counts.iter().map(Cell::n).sum();
-        let has_rows = |bin: usize| match column.zero {
-            Some(zero) if zero == bin => (n_stored as usize) < samples.len(),
-            _ => counts[bin].n() > 0,
-        };
+        let has_zeros = (n_stored as usize) < samples.len();
+        let has_rows = |bin: usize| counts[bin].n() > 0 || (has_zeros && column.zero == Some(bin));
         let below = (0..=last).rev().find(|&bin| has_rows(bin)).unwrap_or(last);
         let above = (last + 1..column.n_known()).find(|&bin| has_rows(bin));
         let is_of_node = |row: u32| self.members[row as usize] == number;
-        let last_left = self.present_ranks(cut.feature, below, is_of_node).next_back();
+        let zero_of = |bin: usize| self.zero_rank(cut.feature).filter(|_| has_zeros && column.zero == Some(bin));
+        let last_left = self.present_ranks(cut.feature, below, is_of_node).next_back().max(zero_of(below));
         let first_right = match above {
-            Some(above) => self.present_ranks(cut.feature, above, is_of_node).next(),
+            Some(above) => self.present_ranks(cut.feature, above, is_of_node).chain(zero_of(above)).min(),
             None => missing_rank,
         };
         let between = Candidate::between(
@@ -479,8 +478,15 @@ impl<E: Engine> Growth<'_, E> {
         n_left
     }
 
-    /// The ranks of a bin of numbers that the node has, ascending; without the bin of zeros, if it has one
-    /// rank.
+    /// The rank of zeros of a sparse column.
+    fn zero_rank(&self, feature: u32) -> Option<u32> {
+        match self.data.columns() {
+            Columns::Dense(_) => None,
+            Columns::Sparse(columns) => Some(columns.zero_rank(feature)),
+        }
+    }
+
+    /// The ranks of a bin of numbers that the node has, ascending, but for zeros that are not stored.
     fn present_ranks<'b>(
         &'b self,
         feature: u32,
@@ -489,6 +495,7 @@ impl<E: Engine> Growth<'_, E> {
     ) -> Box<dyn DoubleEndedIterator<Item = u32> + 'b> {
         let column = &self.bins.columns[feature as usize];
         let ranks = column.ranks(bin);
+        // The only rank of a bin that has rows.
         let Some(coarse) = column.coarse.as_ref().filter(|_| ranks.len() > 1) else {
             return Box::new(ranks);
         };

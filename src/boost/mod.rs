@@ -28,7 +28,7 @@ use crate::params::ValidForestParams;
 use crate::runtime::Runtime;
 use crate::tree::packed::PackedTree;
 use crate::tree::{TREE_LEAF, Tree};
-use bins::{Bins, MAX_BINS};
+use bins::Bins;
 use leaves::RowsByNode;
 use loss::LeafRows;
 use newton::{Derivatives, Regularization};
@@ -119,7 +119,7 @@ impl Rounds {
             weights => Some((0..n).map(|row| weights.get(row) as f64).collect()),
         };
         let needs_bins = settings.needs_newton() || exact::may_serve(&data, params.tree());
-        let bins = if needs_bins { Bins::of(&data, settings.max_bins.unwrap_or(MAX_BINS), runtime)? } else { None };
+        let bins = if needs_bins { Bins::of((&data, target.weights()), settings.max_bins, runtime)? } else { None };
         let raw = vec![0.0; n_raw];
         // As in scikit-learn, losses before the first round know no residuals.
         let (delta, members) = (0.5, Vec::new());
@@ -203,25 +203,21 @@ impl Rounds {
         let Some(bins) = &self.bins else {
             return grow_tree(&self.data, &bag.refilled(pulls)?, params, runtime);
         };
-        if settings.needs_newton() {
-            let n_raw = settings.loss.n_raw();
-            let curvature = |(row, &pull): (usize, &f64)| {
-                let (y, raw) = (self.y[row], self.raw[row * n_raw + tree]);
-                if settings.l2.is_some() { settings.loss.curvature(y, raw, pull, tree) } else { 1.0 }
-            };
-            let curvatures: Vec<f64> = pulls.iter().enumerate().map(curvature).collect();
-            let derivatives = Derivatives { pulls, curvatures: &curvatures };
-            let regularization =
-                Regularization { l2: settings.l2.unwrap_or(0.0), reads_bins: settings.max_bins.is_none() };
-            let interactions = settings.interactions.as_deref();
-            let data = (&self.data, bins);
-            return newton::grow(data, (bag, &derivatives), params.tree(), regularization, interactions, runtime);
+        if !settings.needs_newton() {
+            let target = bag.refilled(pulls)?;
+            let grown = exact::grow(&self.data, bins, &target, params.tree(), runtime)?;
+            return grown.map_or_else(|| grow_tree(&self.data, &target, params, runtime), Ok);
         }
-        let target = bag.refilled(pulls)?;
-        match exact::grow(&self.data, bins, &target, params.tree(), runtime)? {
-            Some(grown) => Ok(grown),
-            None => grow_tree(&self.data, &target, params, runtime),
-        }
+        let n_raw = settings.loss.n_raw();
+        let curvature = |(row, &pull): (usize, &f64)| {
+            let (y, raw) = (self.y[row], self.raw[row * n_raw + tree]);
+            if settings.l2.is_some() { settings.loss.curvature(y, raw, pull, tree) } else { 1.0 }
+        };
+        let curvatures: Vec<f64> = pulls.iter().enumerate().map(curvature).collect();
+        let derivatives = Derivatives { pulls, curvatures: &curvatures };
+        let regularization = Regularization { l2: settings.l2.unwrap_or(0.0), reads_bins: settings.max_bins.is_none() };
+        let (data, interactions) = ((&self.data, bins), settings.interactions.as_deref());
+        newton::grow(data, (bag, &derivatives), params.tree(), regularization, interactions, runtime)
     }
 
     fn leaf_rows<'a>(&'a self, pulls: &'a [f64]) -> LeafRows<'a> {

@@ -7,8 +7,8 @@
 //!
 //! The gain is a convex function of `(G_L, H_L)`. So what the cuts within a bin can gain is at most what the
 //! corners gain of a rectangle that holds all their sums: `H_L` grows by at most that of the bin, and the sum
-//! of any `k` of the `m` gradients differs from `k` times their mean by at most `sqrt(m S) / 2`, if `S` is
-//! the sum of their squared deviations (Cauchy and Schwarz).
+//! of any `k` of the `m` gradients differs from `k` times their mean by at most `sqrt(k (m - k) S / m)`, if
+//! `S` is the sum of their squared deviations (Cauchy and Schwarz).
 
 use std::cmp::Ordering;
 
@@ -32,6 +32,8 @@ const LEAST_HESSIAN: f64 = 1e-3;
 const CATEGORY_SMOOTHING: f64 = 10.0;
 /// A gain that is a smaller share of its terms may be rounding error.
 const NOISE: f64 = 1e-13;
+/// Parts of a bin that are bounded by themselves.
+const SEGMENTS: usize = 8;
 /// Bounds are raised by this share, as they are rounded.
 const SLACK: f64 = 1.0 + 1e-9;
 /// Sums of fixed-point numbers are below `2^SUM_BITS`.
@@ -317,17 +319,28 @@ impl Engine for Newton<'_> {
         let of_bin = bin.gradient as f64;
         let squares = f64::from(bin.squares) * self.square_unit;
         let spread = (squares - of_bin * of_bin / size * (1.0 - 1e-14)).max(0.0);
-        let around = 0.5 * (size * spread).sqrt();
-        let start = before.gradient as f64;
-        let gradients = [start + of_bin.min(0.0) - around, start + of_bin.max(0.0) + around];
         let most = at.hessian as f64 - self.least_hessian;
         let hessians = [before.hessian as f64, (before.hessian + bin.hessian) as f64];
         let [least, most] = hessians.map(|hessian| hessian.max(self.least_hessian).min(most));
-        let reaches = |gradient: f64, hessian: f64| {
-            let score = at.score(gradient, hessian) * SLACK;
-            score.is_nan() || score >= floor
+        let reaches = |gradient: f64| {
+            [least, most].into_iter().any(|hessian| {
+                let score = at.score(gradient, hessian) * SLACK;
+                score.is_nan() || score >= floor
+            })
         };
-        gradients.into_iter().any(|gradient| reaches(gradient, least) || reaches(gradient, most))
+        // The cuts that have `first` to `last` of the rows of the bin on the left.
+        let may_be_between = |first: f64, last: f64| {
+            let sums = [first, last].map(|k| before.gradient as f64 + k / size * of_bin);
+            let widest = (size / 2.0).clamp(first, last);
+            let around = (widest * (size - widest) / size * spread).sqrt();
+            reaches(sums[0].min(sums[1]) - around) || reaches(sums[0].max(sums[1]) + around)
+        };
+        may_be_between(1.0, size - 1.0)
+            && (0..SEGMENTS).any(|segment| {
+                let share = |at: usize| at as f64 / SEGMENTS as f64 * size;
+                let (first, last) = (share(segment).max(1.0), share(segment + 1).min(size - 1.0));
+                first <= last && may_be_between(first, last)
+            })
     }
 
     fn reads_bins(&self) -> bool {

@@ -129,7 +129,7 @@ impl<E: Engine> Search<'_, E> {
         for cell in cells {
             zeros.subtract(cell);
         }
-        filled[zero] = zeros;
+        filled[zero].add(&zeros);
         filled
     }
 

@@ -157,9 +157,9 @@ def test_given_samples_of_validation_end_the_rounds(data):
     classifier.fit(X[train], labels[train], X_val=X[val], y_val=labels[val])
     with pytest.raises(ValueError, match="y_val must have classes of y"):
         classifier.fit(X[train], labels[train], X_val=X[val], y_val=["other"] * 100)
-    with pytest.raises(ValueError, match="X_val needs y_val"):
+    with pytest.raises(ValueError, match="y_val was not provided"):
         classifier.fit(X[train], labels[train], X_val=X[val])
-    with pytest.raises(ValueError, match="y_val and sample_weight_val need X_val"):
+    with pytest.raises(ValueError, match="X_val was not provided"):
         classifier.fit(X[train], labels[train], y_val=labels[val])
     with pytest.raises(ValueError, match="n_iter_no_change asks for"):
         GradientBoostingRegressor().fit(X, y, X_val=X, y_val=y)

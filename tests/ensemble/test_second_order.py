@@ -296,3 +296,9 @@ def test_bad_parameters(parameters, message):
     X, y = table(20, 3, 0)
     with pytest.raises(ValueError, match=message):
         GradientBoostingRegressor(**parameters).fit(X, y)
+
+
+def test_interactions_are_named_in_messages():
+    X, y = table(20, 3, 0)
+    with pytest.raises(ValueError, match=r"integer indices .* interaction_cst with \[7\]"):
+        GradientBoostingRegressor(interaction_cst=[[0, 7]]).fit(X, y)

@@ -76,6 +76,30 @@ OF_BOOSTING = {
         "test_multinomial_error_exact_backward_compat",  # the ninth digit of 8.6e-8
     ],
 }
+HISTOGRAMS = "sklearn.ensemble._hist_gradient_boosting.tests"
+OF_HISTOGRAMS = {
+    PRIVATE: [
+        "test_should_stop[*]",
+        "test_binning_train_validation_are_separated",  # _bin_mapper
+        "test_small_trainset",  # _get_small_trainset
+        "test_max_depth_max_leaf_nodes",  # _predictors
+        "test_early_stopping_with_sample_weights",  # replaces a private function
+        "test_raw_predict_is_called_with_custom_scorer",
+        "test_single_node_trees[*Regressor]",  # _predictors
+        "test_categorical_encoding_strategies",  # _predictors
+        "test_check_interaction_cst[*]",
+        "test_dataframe_categorical_results_same_as_ndarray[*]",  # _preprocessor
+        "test_categorical_different_order_same_model[*]",  # _predictors
+    ],
+    STREAM: ["test_interaction_cst_numerically"],  # all of 1,125 rows above 0: one is at -.03
+    "a category may be any value that can be sorted, and there may be any number of them": [
+        "test_categorical_bad_encoding_errors[*]",
+        "test_dataframe_categorical_errors[*]",
+    ],
+    "unknown categories go with the child of larger weight": ["test_unknown_categories_nan[*]"],
+    "losses are names": ["test_custom_loss[*]"],
+    "a classifier needs two classes": ["test_single_node_trees[*Classifier]"],
+}
 OF_EXPORTS = {
     # Of two features that part the samples alike, the other one.
     STREAM: ["test_export_text", "test_export_text_feature_class_names_array_support[*]"],
@@ -92,6 +116,17 @@ MODULES = {
     "sklearn.ensemble.tests.test_forest": OF_FORESTS,
     "sklearn.ensemble.tests.test_iforest": OF_ISOLATION_FORESTS,
     "sklearn.ensemble.tests.test_gradient_boosting": OF_BOOSTING,
+    f"{HISTOGRAMS}.test_gradient_boosting": OF_HISTOGRAMS,
+    f"{HISTOGRAMS}.test_monotonic_constraints": {},
+    f"{HISTOGRAMS}.test_warm_start": {
+        PRIVATE: [  # _predictors, _random_seed
+            "test_warm_start_yields_identical_results[*]",
+            "test_warm_start_max_depth[*]",
+            "test_warm_start_equal_n_estimators[*]",
+            "test_warm_start_clear[*]",
+            "test_random_seeds_warm_start[*]",
+        ]
+    },
     "sklearn.ensemble.tests.test_bagging": OF_BAGS,
     "sklearn.ensemble.tests.test_weight_boosting": {},
     "sklearn.feature_selection.tests.test_from_model": OF_SELECTIONS,
@@ -100,7 +135,11 @@ MODULES = {
     "sklearn.tree.tests.test_split": {},
 }
 # Fewer tests than this mean that a module was not collected as a whole; 15 for the others.
-LEAST = {"sklearn.tree.tests.test_tree": 300, "sklearn.ensemble.tests.test_forest": 300}
+LEAST = {
+    "sklearn.tree.tests.test_tree": 300,
+    "sklearn.ensemble.tests.test_forest": 300,
+    f"{HISTOGRAMS}.test_monotonic_constraints": 13,
+}
 
 # Takes a minute, so that `make test-all` alone runs it.
 SLOW = "sklearn.ensemble.tests.test_bagging"

@@ -44,6 +44,8 @@ class BaseTreeEstimator(MultiOutputMixin, FeatureReader):
     min_impurity_decrease: Any
     ccp_alpha: Any
     monotonic_cst: Any
+    # Whether `monotonic_cst` may be a dict by the names of features.
+    _names_constraints: ClassVar[bool] = False
     feature_sampling: Any
     min_samples_category: Any
 
@@ -63,8 +65,10 @@ class BaseTreeEstimator(MultiOutputMixin, FeatureReader):
         As in scikit-learn the data are looked at later.
         """
         tree_params = self._read_tree_params()
-        if self.monotonic_cst is not None and np.ndim(self.monotonic_cst) == 0:
-            self._reject("monotonic_cst", "an array-like or None")
+        is_named = self._names_constraints and isinstance(self.monotonic_cst, dict)
+        if self.monotonic_cst is not None and np.ndim(self.monotonic_cst) == 0 and not is_named:
+            others = ", a dict" if self._names_constraints else ""
+            self._reject("monotonic_cst", f"an array-like{others} or None")
         task = self._task_of_trees or self._task
         check_params({**tree_params, "monotonic_cst": None}, type(self).__name__, task)
         self._read_handle_unknown()
@@ -182,6 +186,24 @@ class BaseTreeEstimator(MultiOutputMixin, FeatureReader):
             n_threads=settings.n_threads,
         )
 
+    def _number_constraints(self) -> Any:
+        """Return constraints by the numbers of features where a dict has them by name."""
+        if not isinstance(self.monotonic_cst, dict):
+            return self.monotonic_cst
+        names = getattr(self, "feature_names_in_", None)
+        if names is None:
+            raise ValueError(
+                f"{type(self).__name__} was not fitted on data with feature names. Pass "
+                "monotonic_cst as an integer array instead."
+            )
+        unknown = sorted(set(self.monotonic_cst) - set(names), key=str)
+        if unknown:
+            shown = [*unknown[:5], "..."] if len(unknown) > 5 else unknown
+            raise ValueError(
+                f"monotonic_cst contains {len(unknown)} unexpected feature names: {shown}."
+            )
+        return [self.monotonic_cst.get(name, 0) for name in names]
+
     def _check_constraints(self, target: EncodedTarget) -> list[int] | None:
         """Return the monotonic constraints; raise ValueError, in scikit-learn's words."""
         if self.monotonic_cst is None:
@@ -194,7 +216,7 @@ class BaseTreeEstimator(MultiOutputMixin, FeatureReader):
             raise ValueError(
                 "Monotonicity constraints are not supported with multiclass classification"
             )
-        constraints = check_monotonic_cst(self.monotonic_cst, self.n_features_in_)
+        constraints = check_monotonic_cst(self._number_constraints(), self.n_features_in_)
         if self.is_categorical_ is not None and np.any(np.array(constraints)[self.is_categorical_]):
             raise ValueError("Categorical features cannot have monotonic constraints.")
         return constraints

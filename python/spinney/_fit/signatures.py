@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import field
-from typing import Any
+from typing import Any, Literal
 
 from spinney._common.types import (
     Bootstrap,
@@ -82,6 +82,33 @@ class BoostingParameters(ImpurityParameters):
     second_order: bool = False
     l2_regularization: float = 0.0
     interaction_cst: Any = None
+
+
+@with_parameters
+class HistogramParameters:
+    """Of boosting with the names of scikit-learn's histogram boosting."""
+
+    learning_rate: float = 0.1
+    max_iter: int = 100
+    max_leaf_nodes: int | None = 31
+    max_depth: int | None = None
+    min_samples_leaf: float = 20
+    l2_regularization: float = 0.0
+    max_features: float = 1.0
+    max_bins: int | None = 255
+    categorical_features: Any = "from_dtype"
+    monotonic_cst: Any = None
+    interaction_cst: Any = None
+    warm_start: bool = False
+    early_stopping: bool | Literal["auto"] = "auto"
+    scoring: str | Callable[..., Any] | None = "loss"
+    validation_fraction: float | None = 0.1
+    n_iter_no_change: int = 10
+    tol: float = 1e-7
+    verbose: int = 0
+    random_state: RandomState = None
+    n_jobs: int | None = None
+    handle_unknown: HandleUnknown = "ignore"
 
 
 @with_parameters

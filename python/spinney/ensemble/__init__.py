@@ -12,6 +12,10 @@ if TYPE_CHECKING:
         GradientBoostingClassifier,
         GradientBoostingRegressor,
     )
+    from spinney.ensemble._hist_gradient_boosting import (
+        HistGradientBoostingClassifier,
+        HistGradientBoostingRegressor,
+    )
     from spinney.ensemble._isolation_forest import IsolationForest
     from spinney.ensemble._lazy import LazyForestClassifier, LazyForestRegressor
     from spinney.ensemble._lazy_base import Exploration
@@ -31,6 +35,10 @@ else:
             "spinney.ensemble._gradient_boosting": (
                 "GradientBoostingClassifier",
                 "GradientBoostingRegressor",
+            ),
+            "spinney.ensemble._hist_gradient_boosting": (
+                "HistGradientBoostingClassifier",
+                "HistGradientBoostingRegressor",
             ),
             "spinney.ensemble._isolation_forest": ("IsolationForest",),
             "spinney.ensemble._lazy": ("LazyForestClassifier", "LazyForestRegressor"),
@@ -55,6 +63,8 @@ __all__ = [
     "ExtraTreesRegressor",
     "GradientBoostingClassifier",
     "GradientBoostingRegressor",
+    "HistGradientBoostingClassifier",
+    "HistGradientBoostingRegressor",
     "IsolationForest",
     "LazyForestClassifier",
     "LazyForestRegressor",

@@ -145,7 +145,7 @@ class BoostedTrees(StoredTrees, FeatureReader, ShapValues, PartialDependence):
 
     def _select_tree_params(self) -> dict[str, Any]:
         """Return the parameters of an estimator of a tree: those that it shares with boosting."""
-        names = TREE_PARAMETERS - {"criterion"}
+        names = TREE_PARAMETERS - {"criterion", "quantile"}
         params = {name: getattr(self, name) for name in names if hasattr(self, name)}
         # The estimators take codes, which have neither feature names nor categorical dtypes.
         mask = self.is_categorical_

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,13 +40,19 @@ _N_SEEDS = 2**31 - 1
 _DRAWN_AT_ONCE = 1 << 22
 
 
-class _Validation(NamedTuple):
+class Validation(NamedTuple):
     """Samples whose loss ends the rounds."""
 
     X: Any
     y: NDArray[np.float64]
     weights: NDArray[np.float64] | None
     start: NDArray[np.float64]
+    X_given: Any
+    """As `fit` got them."""
+
+
+# The samples as `fit` got them, and their targets and weights as numbers.
+Training: TypeAlias = tuple[Any, NDArray[np.float64], NDArray[np.float64] | None]
 
 
 class BaseGradientBoosting(BoostedTrees, BaseTreeEstimator):
@@ -55,9 +61,11 @@ class BaseGradientBoosting(BoostedTrees, BaseTreeEstimator):
     _task_of_trees: ClassVar[str | None] = "regression"
     _shares_folds: ClassVar[bool] = False
     # Weights of classes are given as weights of samples.
-    class_weight: ClassVar[Any] = None
+    class_weight: Any = None
     # Losses that `loss` may name.
     _losses: ClassVar[tuple[str, ...]]
+    # The most bins of a column, if cuts are between bins alone.
+    _max_bins: int | None = None
 
     loss: Any
     subsample: Any
@@ -88,7 +96,9 @@ class BaseGradientBoosting(BoostedTrees, BaseTreeEstimator):
     # --- Parameters -----------------------------------------------------------------------------
 
     def _read_tree_params(self) -> dict[str, Any]:
-        params = {name: getattr(self, name) for name in TREE_PARAMETERS if hasattr(self, name)}
+        # A quantile is one of the loss, not of the trees.
+        names = TREE_PARAMETERS - {"quantile"}
+        params = {name: getattr(self, name) for name in names if hasattr(self, name)}
         return params | {"criterion": "squared_error", "splitter": "best"}
 
     def _check_own_params(self) -> None:
@@ -97,9 +107,7 @@ class BaseGradientBoosting(BoostedTrees, BaseTreeEstimator):
         check_int(type(self).__name__, "n_estimators", self.n_estimators, 1)
         self._check_real("learning_rate", 0.0, np.inf, "[0.0, inf)", is_open=False)
         self._check_real("subsample", 0.0, 1.0, "(0.0, 1.0]")
-        self._check_real("validation_fraction", 0.0, 1.0, "(0.0, 1.0)")
-        if self.validation_fraction == 1.0:
-            self._reject("validation_fraction", "a float in the range (0.0, 1.0)")
+        self._check_validation_fraction()
         self._check_real("tol", 0.0, np.inf, "[0.0, inf)", is_open=False)
         if self.n_iter_no_change is not None:
             name = type(self).__name__
@@ -119,6 +127,11 @@ class BaseGradientBoosting(BoostedTrees, BaseTreeEstimator):
                 "Leave it to its default value to avoid this warning.",
                 FutureWarning,
             )
+
+    def _check_validation_fraction(self) -> None:
+        self._check_real("validation_fraction", 0.0, 1.0, "(0.0, 1.0)")
+        if self.validation_fraction == 1.0:
+            self._reject("validation_fraction", "a float in the range (0.0, 1.0)")
 
     def _check_newton(self) -> None:
         """Refuse what the engine of second derivatives and of interactions does not know."""
@@ -215,11 +228,12 @@ class BaseGradientBoosting(BoostedTrees, BaseTreeEstimator):
         before = self.__dict__.copy()
         settings = self._check_params()
         if given[0] is None and any(part is not None for part in given[1:]):
-            raise ValueError("y_val and sample_weight_val need X_val.")
-        if given[0] is not None and self.n_iter_no_change is None:
-            raise ValueError("X_val is for early stopping, which n_iter_no_change asks for.")
+            raise ValueError("y_val is provided, but X_val was not provided.")
+        if given[0] is not None and given[1] is None:
+            raise ValueError("X_val is provided, but y_val was not provided.")
         X, _, sample_weight = training
         matrix, task, draws = self._read_data(settings, *training)
+        leaves_out = self._leaves_out(task.target.y.shape[0], given[0] is not None)
         target = task.target
         is_warm = bool(self.warm_start) and "forest_" in before
         if is_warm:
@@ -229,27 +243,27 @@ class BaseGradientBoosting(BoostedTrees, BaseTreeEstimator):
         weights = draws.sample_weight
         whole = (matrix, X, y, weights)
         left_out: NDArray[Any] | None = None
-        if self.n_iter_no_change is not None and given[0] is None:
+        if leaves_out:
             rows, left_out = self._leave_out(y)
             matrix, X, y, weights = (_take(part, rows) for part in whole)
         if not is_warm:
             self._forget()
-            self._rng = _read_random_state(self.random_state)
+            self._rng = read_random_state(self.random_state)
             self._fit_init(X, y, weights, has_weights=sample_weight is not None)
         elif "_rng" not in vars(self):
             # It is in no file.
-            self._rng = _read_random_state(self.random_state)
+            self._rng = read_random_state(self.random_state)
         validation = self._make_validation(given)
         if left_out is not None:
             held, X_held, y_held, weights_held = (_take(part, left_out) for part in whole)
             start = self._start_of(X_held, len(left_out))
-            validation = _Validation(to_rows(held), y_held, weights_held, start)
+            validation = Validation(to_rows(held), y_held, weights_held, start, X_held)
         task = task._replace(
             y=y.reshape(-1, 1),
             n_classes=None,
             draws=draws._replace(n_samples=y.shape[0], sample_weight=weights),
         )
-        self._boost(task, matrix, X, validation, monitor)
+        self._boost(task, matrix, (X, y, weights), validation, monitor)
         return self
 
     def _make_draws(
@@ -294,12 +308,21 @@ class BaseGradientBoosting(BoostedTrees, BaseTreeEstimator):
                 "must be theirs and have their categories, see categories_."
             )
 
+    def _leaves_out(self, n_samples: int, has_given: bool) -> bool:  # noqa: ARG002
+        """Return whether samples are left out for early stopping.
+
+        Raises ValueError if there are samples for it, which is not asked for.
+        """
+        if has_given and self.n_iter_no_change is None:
+            raise ValueError("X_val is for early stopping, which n_iter_no_change asks for.")
+        return self.n_iter_no_change is not None and not has_given
+
     def _leave_out(self, y: NDArray[np.float64]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return the rows to be trained on, and those that end the rounds, as scikit-learn does."""
         stratify = y if self._task == "classification" else None
         rows, left_out = train_test_split(
             np.arange(y.shape[0]),
-            random_state=_read_random_state(self.random_state),
+            random_state=self._make_split_state(),
             test_size=self.validation_fraction,
             stratify=stratify,
         )
@@ -309,6 +332,10 @@ class BaseGradientBoosting(BoostedTrees, BaseTreeEstimator):
                 "using another random seed."
             )
         return rows, left_out
+
+    def _make_split_state(self) -> Any:
+        """Return what chooses the samples that are left out."""
+        return read_random_state(self.random_state)
 
     def _forget(self) -> None:
         """Drop what an earlier call of `fit` has set."""
@@ -367,12 +394,10 @@ class BaseGradientBoosting(BoostedTrees, BaseTreeEstimator):
         is_of_classes = self._task == "classification"
         return np.asarray(self.init_.predict_proba(X) if is_of_classes else self.init_.predict(X))
 
-    def _make_validation(self, given: tuple[Any, Any, Any]) -> _Validation | None:
+    def _make_validation(self, given: tuple[Any, Any, Any]) -> Validation | None:
         X, y, weights = given
         if X is None:
             return None
-        if y is None:
-            raise ValueError("X_val needs y_val.")
         rows = self._validate_X_predict(X)
         targets = self._encode_y_val(y)
         if targets.shape[0] != rows.shape[0]:
@@ -381,16 +406,22 @@ class BaseGradientBoosting(BoostedTrees, BaseTreeEstimator):
             )
         if weights is not None:
             weights = check_sample_weight(weights, rows.shape[0])
-        return _Validation(to_rows(rows), targets, weights, self._start_of(X, rows.shape[0]))
+        return Validation(to_rows(rows), targets, weights, self._start_of(X, rows.shape[0]), X)
 
     @abstractmethod
     def _encode_y_val(self, y: Any) -> NDArray[np.float64]:
         """Return the targets of validation as numbers, those of classes as their codes."""
 
     def _boost(
-        self, task: Task, matrix: Any, X: Any, validation: _Validation | None, monitor: Any
+        self,
+        task: Task,
+        matrix: Any,
+        training: Training,
+        validation: Validation | None,
+        monitor: Any,
     ) -> None:
         """Grow rounds until there are enough, or until something ends them."""
+        X, y, _ = training
         loss, n_samples = self._loss, matrix.shape[0]
         n_grown = 0 if "forest_" not in vars(self) else self.n_estimators_
         start = self._start_of(X, n_samples)
@@ -399,7 +430,7 @@ class BaseGradientBoosting(BoostedTrees, BaseTreeEstimator):
             sums = sum_rounds(self.forest_, to_rows(matrix), loss.n_raw, task.n_threads)
         l2 = float(self.l2_regularization) if self.second_order else None
         groups = interaction_groups(self.interaction_cst, self.n_features_in_)
-        way = (float(self.learning_rate), l2, None, groups)
+        way = (float(self.learning_rate), l2, self._max_bins, groups)
         rounds = Rounds(matrix, task, loss.key, way, start, sums)
         self.max_features_ = rounds.max_features
         growth = Growth(self._select_tree_params(), rounds.max_features, rounds.with_missing)
@@ -407,11 +438,11 @@ class BaseGradientBoosting(BoostedTrees, BaseTreeEstimator):
         self.n_trees_per_iteration_ = loss.n_raw
         draws_rows = self.subsample < 1.0
         n_in_bag = max(1, int(self.subsample * n_samples)) if draws_rows else 0
-        ends_early = validation is not None or monitor is not None
-        n_at_once = 1 if ends_early or self.verbose else max(1, _DRAWN_AT_ONCE // n_samples)
         self._make_scores(n_grown, draws_rows)
-        report = VerboseReporter(self.verbose, self, n_grown) if self.verbose else None
-        stop = _EarlyStopping(self, validation, rounds) if validation is not None else None
+        report = self._make_report(n_grown) if self.verbose else None
+        stop = self._make_stopping(validation, rounds, training)
+        ends_early = stop is not None or monitor is not None
+        n_at_once = 1 if ends_early or self.verbose else max(1, _DRAWN_AT_ONCE // n_samples)
         first = n_grown
         while first < self.n_estimators:
             n = min(n_at_once, self.n_estimators - first)
@@ -426,12 +457,25 @@ class BaseGradientBoosting(BoostedTrees, BaseTreeEstimator):
             if report is not None:
                 report.update(first - 1, self)
             if monitor is not None:
-                known = {"i": first - 1, "X": X, "y": task.target.y[:, 0], "rounds": rounds}
+                known = {"i": first - 1, "X": X, "y": y, "rounds": rounds}
                 if monitor(first - 1, self, known):
                     break
-            if stop is not None and stop.is_reached(first - 1, new):
+            if stop is not None and stop.is_reached(first - 1, new, losses):
                 break
         self._cut_scores(first, draws_rows)
+
+    def _make_report(self, n_grown: int) -> Any:
+        """Return what prints the progress after `n_grown` rounds."""
+        return VerboseReporter(self.verbose, self, n_grown)
+
+    def _make_stopping(
+        self,
+        validation: Validation | None,
+        rounds: Rounds,
+        training: Training,  # noqa: ARG002 - a class that scores them needs it
+    ) -> Any:
+        """Return what ends the rounds early, or None."""
+        return _EarlyStopping(self, validation, rounds) if validation is not None else None
 
     def _draw(
         self, n_rounds: int, n_samples: int | None
@@ -504,30 +548,39 @@ class BaseGradientBoosting(BoostedTrees, BaseTreeEstimator):
                 yield start + self.learning_rate * sums
 
 
-class _EarlyStopping:
-    """Says when the loss of samples of validation has not fallen for some rounds."""
+class ValidationLoss:
+    """The loss of samples of validation, after each round."""
 
-    def __init__(
-        self, model: BaseGradientBoosting, validation: _Validation, rounds: Rounds
-    ) -> None:
+    def __init__(self, model: BaseGradientBoosting, validation: Validation, rounds: Rounds) -> None:
         self._model, self._validation, self._rounds = model, validation, rounds
         self._sums = np.zeros_like(validation.start)
         if "forest_" in vars(model):
-            self._add(model.forest_)
-        self._history = np.full(model.n_iter_no_change, np.inf)
+            self.add(model.forest_)
 
-    def _add(self, trees: Any) -> None:
+    def add(self, trees: Any) -> None:
+        """Add the trees of a round."""
         n_threads = self._model._count_threads()
         n_raw = self._model._loss.n_raw
         self._sums += sum_rounds(trees, self._validation.X, n_raw, n_threads)
 
-    def is_reached(self, i: int, new: Any) -> bool:
-        """Return whether round `i` with its new trees is the last."""
-        self._add(new)
+    def mean(self) -> float:
+        """Return the mean loss."""
         loss, samples = self._model._loss, self._validation
         raw = samples.start + self._model.learning_rate * self._sums
-        mean = mean_loss_of(loss.key, samples.y, raw, samples.weights, self._rounds.delta)
-        now = loss.factor * mean
+        return mean_loss_of(loss.key, samples.y, raw, samples.weights, self._rounds.delta)
+
+
+class _EarlyStopping:
+    """Says when the loss of samples of validation has not fallen for some rounds."""
+
+    def __init__(self, model: BaseGradientBoosting, validation: Validation, rounds: Rounds) -> None:
+        self._model, self._loss = model, ValidationLoss(model, validation, rounds)
+        self._history = np.full(model.n_iter_no_change, np.inf)
+
+    def is_reached(self, i: int, new: Any, losses: Any) -> bool:  # noqa: ARG002 - others read them
+        """Return whether round `i` with its new trees is the last."""
+        self._loss.add(new)
+        now = self._model._loss.factor * self._loss.mean()
         if np.any(now + self._model.tol < self._history):
             self._history[i % len(self._history)] = now
             return False
@@ -545,7 +598,7 @@ def _take(part: Any, rows: NDArray[Any]) -> Any:
     return _safe_indexing(part, rows)
 
 
-def _read_random_state(random_state: Any) -> np.random.RandomState:
+def read_random_state(random_state: Any) -> np.random.RandomState:
     """Return scikit-learn's random state; for ints that it does not take, one of our own."""
     if isinstance(random_state, Integral) and int(random_state) >= FIRST_SEED:
         return np.random.RandomState(np.random.MT19937(int(random_state)))

@@ -6,10 +6,6 @@ from itertools import combinations
 from numbers import Integral
 from typing import Any
 
-_LEGAL = (
-    "'pairwise', 'no_interactions', or a sequence of collections of ints from 0 to {n_features} - 1"
-)
-
 
 def interaction_groups(interaction_cst: Any, n_features: int) -> list[list[int]] | None:
     """Return the groups of features that may be on one path, or None if all may.
@@ -25,19 +21,25 @@ def interaction_groups(interaction_cst: Any, n_features: int) -> list[list[int]]
             return [list(pair) for pair in combinations(features, 2)] or [[0]]
         if interaction_cst == "no_interactions":
             return [[feature] for feature in features]
-        raise _illegal(interaction_cst, n_features)
+        raise ValueError(
+            f"'interaction_cst' must be 'pairwise', 'no_interactions' or a sequence, got "
+            f"{interaction_cst!r}."
+        )
     try:
         groups = [list(group) for group in interaction_cst]
     except TypeError:
-        raise _illegal(interaction_cst, n_features) from None
+        raise ValueError(
+            "Interaction constraints must be a sequence of tuples or lists, got "
+            f"interaction_cst={interaction_cst!r}."
+        ) from None
     listed = [feature for group in groups for feature in group]
-    if any(not isinstance(feature, Integral) or feature not in features for feature in listed):
-        raise _illegal(interaction_cst, n_features)
+    illegal = [f for f in listed if not isinstance(f, Integral) or f not in features]
+    if illegal:
+        raise ValueError(
+            "Interaction constraints must consist of integer indices in [0, n_features - 1] = "
+            f"[0, {n_features - 1}], specifying the position of features, got interaction_cst with "
+            f"{illegal!r}."
+        )
     rest = sorted(set(features) - set(listed))
     numbers = [[int(feature) for feature in group] for group in groups]
     return [*numbers, rest] if rest else numbers
-
-
-def _illegal(interaction_cst: Any, n_features: int) -> ValueError:
-    legal = _LEGAL.format(n_features=n_features)
-    return ValueError(f"interaction_cst must be {legal}. Got {interaction_cst!r}.")

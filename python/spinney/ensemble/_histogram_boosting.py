@@ -1,0 +1,302 @@
+"""What the two classes with the names of scikit-learn's histogram boosting share.
+
+They are a face over boosting by second derivatives.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import check_scoring
+from sklearn.utils import _safe_indexing, check_random_state
+
+from spinney._common.checks import check_int, is_bool
+from spinney._spinney import Rounds, mean_loss_of
+from spinney.ensemble._boosting import (
+    BaseGradientBoosting,
+    Training,
+    Validation,
+    ValidationLoss,
+    read_random_state,
+)
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from spinney._fit.target import EncodedTarget
+    from spinney._fit.task import Settings, Task
+
+# From this many samples on, "auto" stops early, as in scikit-learn.
+_STOPS_EARLY_ABOVE = 10_000
+# Training samples by which a scorer is asked after each round, as in scikit-learn.
+_SCORED = 10_000
+
+
+class HistogramBoosting(BaseGradientBoosting):
+    """Base class of the two."""
+
+    # What other boosting has as parameters.
+    subsample: Any = 1.0
+    criterion: Any = "deprecated"
+    init: Any = None
+    min_samples_split: Any = 2
+    min_weight_fraction_leaf: Any = 0.0
+    min_impurity_decrease: Any = 0.0
+    ccp_alpha: Any = 0.0
+    feature_sampling: Any = "all"
+    min_samples_category: Any = 1
+    category_order: Any = "node"
+    second_order: Any = True
+    _names_constraints: ClassVar[bool] = True
+    _expects_types: ClassVar[bool] = False
+
+    max_iter: Any
+    max_bins: Any
+    early_stopping: Any
+    scoring: Any
+
+    do_early_stopping_: bool
+    validation_score_: NDArray[np.float64]
+    _scores: tuple[list[float], list[float]]
+
+    @property
+    def n_estimators(self) -> Any:
+        """Number of rounds: `max_iter`."""
+        return self.max_iter
+
+    @property
+    def n_iter_(self) -> int:
+        """Number of rounds that were made."""
+        if "n_estimators_" not in vars(self):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute 'n_iter_'")
+        return self.n_estimators_
+
+    @property
+    def _max_bins(self) -> int | None:  # type: ignore[override]
+        return None if self.max_bins is None else int(self.max_bins)
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        monitor: Callable[[int, Any, dict[str, Any]], Any] | None = None,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
+        sample_weight_val: Any = None,
+    ) -> Self:
+        """Grow the trees, round by round.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The training samples: numbers of any real dtype, in any memory order or sparse format.
+            NaN is a missing value; so are None and NA in data frames. Columns of categorical
+            features may hold strings or other values that can be sorted.
+        y : array-like of shape (n_samples,)
+            The targets: class labels of any type that can be sorted, or numbers.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights. None means 1 for all. Samples with weight 0 have no influence.
+        monitor : callable, default=None
+            Is called after each round with the number of the round, the estimator and a dict of
+            what `fit` works on. If it returns True, no further round begins.
+        X_val : {array-like, sparse matrix} of shape (n_val, n_features), default=None
+            Samples for early stopping, in the place of a share of `X`.
+        y_val : array-like of shape (n_val,), default=None
+            Their targets.
+        sample_weight_val : array-like of shape (n_val,), default=None
+            Their weights.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If a parameter or an argument is illegal. The message names it. Whatever is raised, the
+            estimator keeps the attributes it had before the call.
+        """
+        given = {"X_val": X_val, "y_val": y_val, "sample_weight_val": sample_weight_val}
+        return super().fit(X, y, sample_weight, monitor, **given)
+
+    # --- Parameters -----------------------------------------------------------------------------
+
+    def _check_alike(self, before: dict[str, Any]) -> None:
+        n_grown = before["n_estimators_"]
+        if self.max_iter < n_grown:
+            raise ValueError(
+                f"max_iter={self.max_iter} must be larger than or equal to n_iter_={n_grown} when "
+                "warm_start==True"
+            )
+        super()._check_alike(before)
+
+    def _check_own_params(self) -> None:
+        name = type(self).__name__
+        check_int(name, "max_iter", self.max_iter, 1)
+        if self.max_bins is not None:
+            check_int(name, "max_bins", self.max_bins, 2, " or None")
+            if self.max_bins > 255:
+                self._reject("max_bins", "an int in the range [2, 255] or None")
+        is_auto = isinstance(self.early_stopping, str) and self.early_stopping == "auto"
+        if not is_auto and not is_bool(self.early_stopping):
+            self._reject("early_stopping", "a bool or 'auto'")
+        is_name = isinstance(self.scoring, str) or self.scoring is None
+        if not is_name and not callable(self.scoring):
+            self._reject("scoring", "a str, a callable or None")
+        check_int(name, "n_iter_no_change", self.n_iter_no_change, 1)
+        super()._check_own_params()
+
+    def _make_task(self, settings: Settings, target: EncodedTarget) -> Task:
+        task = super()._make_task(settings, target)
+        if not isinstance(self.max_features, float):
+            return task
+        # scikit-learn rounds shares of features up here.
+        n_drawn = math.ceil(self.max_features * self.n_features_in_)
+        return task._replace(params={**task.params, "max_features": n_drawn})
+
+    def _check_validation_fraction(self) -> None:
+        fraction = self.validation_fraction
+        is_int = isinstance(fraction, Integral) and not is_bool(fraction)
+        is_number = is_int and int(fraction) > 0
+        if fraction is not None and not is_number:
+            super()._check_validation_fraction()
+
+    # --- Early stopping -------------------------------------------------------------------------
+
+    def _leaves_out(self, n_samples: int, has_given: bool) -> bool:
+        is_auto = isinstance(self.early_stopping, str)
+        stops = n_samples > _STOPS_EARLY_ABOVE if is_auto else bool(self.early_stopping)
+        if has_given and not is_auto and not stops:
+            raise ValueError(
+                "X_val and y_val are passed to fit while at the same time early_stopping is False. "
+                "They are for early stopping: set it to 'auto' or True."
+            )
+        self.do_early_stopping_ = stops
+        return stops and not has_given and self.validation_fraction is not None
+
+    def _make_split_state(self) -> Any:
+        # scikit-learn draws this seed first.
+        return int(read_random_state(self.random_state).randint(2**32 - 1, dtype=np.uint64))
+
+    def _make_stopping(
+        self, validation: Validation | None, rounds: Rounds, training: Training
+    ) -> Any:
+        return _Stopping(self, validation, rounds, training) if self.do_early_stopping_ else None
+
+    def _make_scores(self, n_grown: int, draws_rows: bool) -> None:  # noqa: ARG002
+        names = ("train_score_", "validation_score_")
+        known = [vars(self).get(name, ()) if n_grown else () for name in names]
+        self._scores = ([float(x) for x in known[0]], [float(x) for x in known[1]])
+
+    def _keep_scores(self, first: int, losses: NDArray[np.float64], draws_rows: bool) -> None:
+        """Do nothing: early stopping keeps scores."""
+
+    def _cut_scores(self, n_rounds: int, draws_rows: bool) -> None:  # noqa: ARG002
+        self.train_score_, self.validation_score_ = map(np.asarray, vars(self).pop("_scores"))
+
+    def _make_report(self, n_grown: int) -> Any:  # noqa: ARG002 - others need it
+        return _Report()
+
+
+class _Stopping:
+    """Says when scores have not risen for some rounds; they begin with that before the first."""
+
+    def __init__(
+        self,
+        model: HistogramBoosting,
+        validation: Validation | None,
+        rounds: Rounds,
+        training: Training,
+    ) -> None:
+        self._model, self._validation = model, validation
+        self._train_scores, self._validation_scores = model._scores
+        X, y, weights = training
+        self._asks_loss = isinstance(model.scoring, str) and model.scoring == "loss"
+        self._loss = None
+        if self._asks_loss and validation is not None:
+            self._loss = ValidationLoss(model, validation, rounds)
+        if not self._asks_loss:
+            self._scorer = check_scoring(model, model.scoring)
+            rows = np.arange(len(y))
+            if len(rows) > _SCORED:
+                rng = check_random_state(0)
+                rows = np.sort(rng.choice(rows, _SCORED, replace=False))
+            self._train = (
+                _safe_indexing(X, rows),
+                self._name(y[rows]),
+                None if weights is None else weights[rows],
+            )
+        if not self._train_scores:
+            self._begin(training, rounds)
+
+    def _begin(self, training: Training, rounds: Rounds) -> None:
+        """Keep the scores of the constant that the rounds begin with."""
+        model, samples = self._model, self._validation
+        X, codes, weights = training
+        if self._asks_loss:
+            start = model._start_of(X, len(codes))
+            before = mean_loss_of(model._loss.key, codes, start, weights, rounds.delta)
+            self._train_scores.append(-before)
+            if self._loss is not None:
+                self._validation_scores.append(-self._loss.mean())
+            return
+        # The estimator of the constant knows classes by their codes.
+        of_codes = [(self._train_scores, codes, weights)]
+        if samples is not None:
+            of_codes.append((self._validation_scores, samples.y, samples.weights))
+        for scores, y, weight in of_codes:
+            anything = np.zeros((len(y), 1))
+            scores.append(self._ask(anything, y, weight, model.init_))
+
+    def _name(self, y: NDArray[np.float64]) -> NDArray[Any]:
+        """Return targets as `fit` got them."""
+        if self._model._task == "classification":
+            names: NDArray[Any] = self._model.classes_[y.astype(np.int64)]
+            return names
+        return y
+
+    def _ask(
+        self, X: Any, y: NDArray[Any], weights: NDArray[np.float64] | None, model: Any = None
+    ) -> float:
+        told = {} if weights is None else {"sample_weight": weights}
+        return float(self._scorer(self._model if model is None else model, X, y, **told))
+
+    def is_reached(self, i: int, new: Any, losses: NDArray[np.float64]) -> bool:  # noqa: ARG002
+        """Return whether the round with these new trees and losses is the last."""
+        samples = self._validation
+        if self._asks_loss:
+            self._train_scores.append(-float(losses[0, 1]) / self._model._loss.factor)
+            if self._loss is not None:
+                self._loss.add(new)
+                self._validation_scores.append(-self._loss.mean())
+        else:
+            self._train_scores.append(self._ask(*self._train))
+            if samples is not None:
+                y = self._name(samples.y)
+                self._validation_scores.append(self._ask(samples.X_given, y, samples.weights))
+        scores = self._train_scores if samples is None else self._validation_scores
+        n_rounds = self._model.n_iter_no_change
+        if len(scores) <= n_rounds:
+            return False
+        return bool(max(scores[-n_rounds:]) <= scores[-n_rounds - 1] + self._model.tol)
+
+
+class _Report:
+    """Prints the number of each round."""
+
+    def update(self, i: int, model: HistogramBoosting) -> None:
+        """Tell of round `i`."""
+        shown = "".join(
+            f", {name} score: {scores[-1]:.5f}"
+            for name, scores in zip(("train", "validation"), model._scores, strict=True)
+            if scores
+        )
+        print(f"[{i + 1}/{model.max_iter}] {model.n_trees_per_iteration_} tree(s){shown}")  # noqa: T201
