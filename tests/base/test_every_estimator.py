@@ -201,6 +201,7 @@ def weigh(model, X, y, weights):
 
 # A row of weight 2 is one residual or one draw: what these say of `sample_weight`.
 NO_COPIES = {
+    "AdaBoostRegressor": "rows are drawn by their places",
     "Boruta": "shadows are permuted by the places of rows",
     "BalancedRandomForestClassifier": "rows are drawn by their places",
     "ConformalizedQuantileRegressor": "rows are drawn by their places",
