@@ -210,6 +210,8 @@ NO_COPIES = {
     "IsolationForest": "weights are chances of draws",
     "JackknifeAfterBootstrapClassifier": "rows are drawn by their places",
     "JackknifeAfterBootstrapRegressor": "rows are drawn by their places",
+    "SplitConformalClassifier": "rows are parted by their places",
+    "SplitConformalRegressor": "rows are parted by their places",
 }
 COPIED = [name for name in WEIGHTED if name.rpartition(".")[2] not in NO_COPIES]
 # Nodes count rows and not weights.

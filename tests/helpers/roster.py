@@ -39,6 +39,8 @@ _PARAMETERS = {
     "CrossConformalRegressor": {"estimator": RandomForestRegressor(4, random_state=0), "cv": 2},
     "JackknifeAfterBootstrapClassifier": {"estimator": RandomForestClassifier(25, random_state=0)},
     "JackknifeAfterBootstrapRegressor": {"estimator": RandomForestRegressor(25, random_state=0)},
+    "SplitConformalClassifier": {"estimator": DecisionTreeClassifier(max_depth=2, random_state=0)},
+    "SplitConformalRegressor": {"estimator": DecisionTreeRegressor(max_depth=2, random_state=0)},
 }
 # What a fitted model has that depends on the container of `X`.
 _OF_CONTAINERS = ("feature_names_in_", "categories_", "is_categorical_")

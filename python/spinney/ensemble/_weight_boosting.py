@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -57,8 +58,9 @@ class WeightBoosting(Stored, FeatureReader):
         """Return the estimator of which copies are fitted."""
         return self._make_default() if self.estimator is None else self.estimator
 
+    @abstractmethod
     def _make_default(self) -> Any:
-        raise NotImplementedError
+        """Return the estimator that is used if none is given."""
 
     def _validate_estimator(self) -> None:
         super()._validate_estimator()  # type: ignore[misc]
