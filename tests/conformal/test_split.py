@@ -6,16 +6,21 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.model_selection import ShuffleSplit
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import spinney
-from spinney.conformal import SplitConformalClassifier, SplitConformalRegressor
+from spinney.conformal import (
+    ConformalizedQuantileRegressor,
+    SplitConformalClassifier,
+    SplitConformalRegressor,
+)
 
 N, HELD_OUT = 160, 60
 CLASSES = [SplitConformalClassifier, SplitConformalRegressor]
@@ -258,3 +263,79 @@ def expected_to_fail(_model):
 def test_scikit_learn_check(estimator, check):
     """Run one check on one estimator."""
     check(estimator)
+
+
+# --- Boosted quantiles --------------------------------------------------------------------------
+
+
+def boost(levels, **parameters):
+    """Return boosted quantiles that are moved."""
+    boosting = spinney.GradientBoostingRegressor(loss="quantile", n_estimators=20, random_state=0)
+    model = ConformalizedQuantileRegressor(
+        boosting, confidence_level=levels, conformalize_size=HELD_OUT, random_state=0
+    )
+    return model.set_params(**parameters)
+
+
+@pytest.mark.parametrize("weights", [None, np.arange(N) % 3 + 1])
+def test_boosted_quantiles_are_moved_by_samples_that_are_held_out(weights):
+    """By the definition of the paper, level by level, each with models of its own."""
+    levels = [0.6, 0.9]
+    model = boost(levels).fit_conformalize(X[:N], NUMBERS[:N], weights)
+    parts = ShuffleSplit(1, test_size=HELD_OUT, random_state=0)
+    rows, held = next(parts.split(np.arange(N)))
+    counts = None if weights is None else weights[rows]
+    copies = np.ones(HELD_OUT, dtype=int) if weights is None else weights[held]
+    predicted, intervals = model.predict_interval(X[NEW])
+
+    def predict(quantile, query):
+        own = clone(model.estimator).set_params(alpha=quantile)
+        return own.fit(X[rows], NUMBERS[rows], counts).predict(query)
+
+    np.testing.assert_array_equal(predicted, predict(0.5, X[NEW]))
+    for n, level in enumerate(levels):
+        pair = (1 - level) / 2, (1 + level) / 2
+        low, high = (predict(quantile, X[held]) for quantile in pair)
+        outside = np.maximum(low - NUMBERS[held], NUMBERS[held] - high)
+        outside = np.sort(np.repeat(outside, copies))
+        move = outside[math.ceil(level * (len(outside) + 1)) - 1]
+        low, high = (predict(quantile, X[NEW]) for quantile in pair)
+        middle = (low + high) / 2
+        np.testing.assert_allclose(intervals[:, 0, n], np.minimum(low - move, middle))
+        np.testing.assert_allclose(intervals[:, 1, n], np.maximum(high + move, middle))
+    inside = (intervals[:, 0] <= NUMBERS[NEW, None]) & (NUMBERS[NEW, None] <= intervals[:, 1])
+    assert np.all(np.abs(inside.mean(axis=0) - levels) < 0.12)
+
+
+def test_boosted_quantiles_of_pipelines_and_in_files():
+    """All steps are fitted to the same part; a file has all models; a forest takes their place."""
+    model = boost(0.8).fit(X[:N], NUMBERS[:N])
+    expected = model.predict_interval(X[NEW])
+    scaled = boost(0.8, estimator=make_pipeline(StandardScaler(), model.estimator))
+    found = scaled.fit(X[:N], NUMBERS[:N]).predict_interval(X[NEW])
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=0.2, atol=0.2)
+    file = io.BytesIO()
+    model.save(file)
+    loaded = spinney.load(file.getvalue())
+    for one, other in zip(loaded.predict_interval(X[NEW]), expected, strict=True):
+        np.testing.assert_array_equal(one, other)
+    model.set_params(estimator=spinney.RandomForestQuantileRegressor(30, random_state=0))
+    assert not hasattr(model.fit(X[:N], NUMBERS[:N]), "estimators_")
+    assert model.predict_interval(X[NEW])[1].shape == (400, 2, 1)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "arguments", "message"),
+    [
+        ({"estimator": spinney.GradientBoostingRegressor()}, {}, "estimator"),
+        ({"conformalize_size": 2.0}, {}, "conformalize_size"),
+        ({"conformalize_size": 3}, {}, "needs at least"),
+        ({}, {"samples": [[0]]}, "samples must be None"),
+        ({}, {"y": NUMBERS[:9]}, "inconsistent numbers of samples"),
+    ],
+)
+def test_illegal_arguments_of_boosted_quantiles(parameters, arguments, message):
+    """Errors name them."""
+    with pytest.raises(ValueError, match=message):
+        boost(0.9, **parameters).fit(**{"X": X[:N], "y": NUMBERS[:N], **arguments})

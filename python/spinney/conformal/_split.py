@@ -36,6 +36,23 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
+def read_size(model: Any) -> Any:
+    """Return how many samples a model holds out, its parameter `conformalize_size`."""
+    size = model.conformalize_size
+    is_number = isinstance(size, Real) and not is_bool(size)
+    if not is_number or not (0.0 < size < 1.0 or (isinstance(size, Integral) and int(size) > 0)):
+        expected = "a float in the range (0.0, 1.0), or an int in the range [1, inf)"
+        reject_parameter(type(model).__name__, "conformalize_size", size, expected)
+    return size
+
+
+def fit_to(model: Any, samples: Training) -> Any:
+    """Fit an estimator or a pipeline, which gets weights if there are any."""
+    weights = samples.sample_weight
+    arguments = {} if weights is None else {"sample_weight": weights}
+    return fit_model(model, samples.X, samples.y, **arguments)
+
+
 def part_samples(
     training: Training, groups: Any, size: Any, random_state: Any
 ) -> tuple[Training, Training]:
@@ -100,19 +117,11 @@ class SplitConformal(Conformal):
             if groups is not None:
                 raise ValueError("groups must be None with prefit=True: no samples are parted.")
             return self.conformalize(X, y, sample_weight)
-        size = self.conformalize_size
-        is_number = isinstance(size, Real) and not is_bool(size)
-        if not is_number or not (
-            0.0 < size < 1.0 or (isinstance(size, Integral) and int(size) > 0)
-        ):
-            expected = "a float in the range (0.0, 1.0), or an int in the range [1, inf)"
-            reject_parameter(type(self).__name__, "conformalize_size", size, expected)
+        size = read_size(self)
         self._read_parameters()
         training = self._read_samples(X, y, sample_weight)
         fitted_to, held_out = part_samples(training, groups, size, self.random_state)
-        weights = fitted_to.sample_weight
-        arguments = {} if weights is None else {"sample_weight": weights}
-        model = fit_model(self._make_model(), fitted_to.X, fitted_to.y, **arguments)
+        model = fit_to(self._make_model(), fitted_to)
         return self._adopt(model, held_out)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
