@@ -252,6 +252,7 @@ peers: $(VENVS)/peers.stamp ## Print the side-by-side tables, write dist/results
 	$(VENVS)/peers/bin/python benches/peers/shapes.py $(if $(QUICK),--sets magic04 --trees 10 --repeats 1)
 	$(VENVS)/peers/bin/python benches/peers/categories.py $(if $(QUICK),--rows 5000 --trees 10)
 	$(VENVS)/peers/bin/python benches/peers/boosting.py $(if $(QUICK),--quick --sets california)
+	$(VENVS)/peers/bin/python benches/peers/adaboost.py $(if $(QUICK),--quick --sets california)
 	$(VENVS)/peers/bin/python benches/peers/isolation.py $(if $(QUICK),--quick)
 	$(VENVS)/peers/bin/python benches/peers/more_forests.py $(if $(QUICK),--quick)
 	$(VENVS)/peers/bin/python benches/peers/quantiles.py $(if $(QUICK),--quick)

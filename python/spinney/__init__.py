@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from spinney.conversion import from_sklearn, to_sklearn
     from spinney.dataset import Dataset
     from spinney.ensemble import (
+        AdaBoostClassifier,
+        AdaBoostRegressor,
         BalancedRandomForestClassifier,
         ExtraTreesClassifier,
         ExtraTreesQuantileRegressor,
@@ -64,6 +66,8 @@ else:
             "spinney.conversion": ("from_sklearn", "to_sklearn"),
             "spinney.dataset": ("Dataset",),
             "spinney.ensemble": (
+                "AdaBoostClassifier",
+                "AdaBoostRegressor",
                 "BalancedRandomForestClassifier",
                 "ExtraTreesClassifier",
                 "ExtraTreesQuantileRegressor",
@@ -115,6 +119,8 @@ explain_moved_modules()
 
 # Without `dask` and `ray`: whoever imports all names need not have these packages.
 __all__ = [
+    "AdaBoostClassifier",
+    "AdaBoostRegressor",
     "BalancedRandomForestClassifier",
     "Dataset",
     "DecisionTreeClassifier",

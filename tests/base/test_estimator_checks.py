@@ -9,6 +9,8 @@ import pytest
 from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
 
 from spinney import (
+    AdaBoostClassifier,
+    AdaBoostRegressor,
     BalancedRandomForestClassifier,
     ExtraTreesQuantileRegressor,
     GradientBoostingClassifier,
@@ -34,6 +36,8 @@ def instances():
         yield forest_class(n_estimators=10, bootstrap=False, random_state=0)
     for boosting_class in (GradientBoostingClassifier, GradientBoostingRegressor):
         yield boosting_class(n_estimators=5, random_state=0)
+    for boosting_class in (AdaBoostClassifier, AdaBoostRegressor):
+        yield boosting_class(n_estimators=5, random_state=0)
     yield IsolationForest(n_estimators=10, random_state=0)
     yield RandomTreesEmbedding(n_estimators=10, random_state=0)
     # So few forests confirm nothing by the level and the percentile that are the default.
@@ -44,7 +48,7 @@ def instances():
 def expected_to_fail(estimator):
     """Return the checks that cannot hold, with the reason."""
     draws_rows = getattr(estimator, "bootstrap", False) or isinstance(
-        estimator, (BalancedRandomForestClassifier, IsolationForest)
+        estimator, (AdaBoostRegressor, BalancedRandomForestClassifier, IsolationForest)
     )
     if not draws_rows:
         return {}

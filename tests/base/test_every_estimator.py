@@ -201,6 +201,7 @@ def weigh(model, X, y, weights):
 
 # A row of weight 2 is one residual or one draw: what these say of `sample_weight`.
 NO_COPIES = {
+    "AdaBoostRegressor": "rows are drawn by their places",
     "Boruta": "shadows are permuted by the places of rows",
     "BalancedRandomForestClassifier": "rows are drawn by their places",
     "ConformalizedQuantileRegressor": "rows are drawn by their places",
@@ -209,6 +210,8 @@ NO_COPIES = {
     "IsolationForest": "weights are chances of draws",
     "JackknifeAfterBootstrapClassifier": "rows are drawn by their places",
     "JackknifeAfterBootstrapRegressor": "rows are drawn by their places",
+    "SplitConformalClassifier": "rows are parted by their places",
+    "SplitConformalRegressor": "rows are parted by their places",
 }
 COPIED = [name for name in WEIGHTED if name.rpartition(".")[2] not in NO_COPIES]
 # Nodes count rows and not weights.

@@ -203,7 +203,7 @@ def test_weights_reach_the_forests():
         ),
         (
             JackknifeAfterBootstrapRegressor(FOREST, confidence_level=0.999),
-            "needs at least 999 samples out of bag or of folds; with 120 the level is at most",
+            "needs at least 999 samples out of bag, of folds or held out; with 120 the level is at",
         ),
         (CrossConformalRegressor(FOREST, cv=[([0, 1], [2])]), "each sample in one fold.*none"),
         (

@@ -22,6 +22,8 @@ TREES = (
     "ExtraTreeRegressor",
 )
 FORESTS = (
+    "AdaBoostClassifier",
+    "AdaBoostRegressor",
     "ExtraTreesClassifier",
     "ExtraTreesRegressor",
     "GradientBoostingClassifier",

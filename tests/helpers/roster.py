@@ -13,7 +13,13 @@ from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import get_tags
 
 import spinney
-from spinney import RandomForestClassifier, RandomForestQuantileRegressor, RandomForestRegressor
+from spinney import (
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    RandomForestClassifier,
+    RandomForestQuantileRegressor,
+    RandomForestRegressor,
+)
 from spinney.ensemble._cluster_forest import ClusterForest
 
 N = 36
@@ -22,6 +28,8 @@ _OPTIONAL = ("spinney.dask", "spinney.ray")
 # So that a test of all classes is quick.
 _SMALL = {"n_estimators": 4, "random_state": 0, "confidence_level": 0.6, "max_iter": 3}
 _PARAMETERS = {
+    "AdaBoostClassifier": {"estimator": DecisionTreeClassifier(max_depth=1)},
+    "AdaBoostRegressor": {"estimator": DecisionTreeRegressor(max_depth=3)},
     "Boruta": {"estimator": RandomForestClassifier(8), "perc": 50},
     "MissForestImputer": {"skip_complete": False},
     "ConformalizedQuantileRegressor": {
@@ -31,6 +39,8 @@ _PARAMETERS = {
     "CrossConformalRegressor": {"estimator": RandomForestRegressor(4, random_state=0), "cv": 2},
     "JackknifeAfterBootstrapClassifier": {"estimator": RandomForestClassifier(25, random_state=0)},
     "JackknifeAfterBootstrapRegressor": {"estimator": RandomForestRegressor(25, random_state=0)},
+    "SplitConformalClassifier": {"estimator": DecisionTreeClassifier(max_depth=2, random_state=0)},
+    "SplitConformalRegressor": {"estimator": DecisionTreeRegressor(max_depth=2, random_state=0)},
 }
 # What a fitted model has that depends on the container of `X`.
 _OF_CONTAINERS = ("feature_names_in_", "categories_", "is_categorical_")

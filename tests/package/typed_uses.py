@@ -89,6 +89,8 @@ slow: LazyForestRegressor = LazyForestRegressor(splitter="random", max_features=
 forest.save(BytesIO())
 loaded = load("file", n_jobs=2)
 isolation: spinney.IsolationForest = spinney.IsolationForest(contamination=0.1).fit(X)
+votes: spinney.AdaBoostClassifier = spinney.AdaBoostClassifier(tree, n_estimators=9).fit(X, y)
+medians: object = spinney.AdaBoostRegressor(loss="square", learning_rate=0.5).fit(X, y).predict(X)
 anomalies: object = isolation.fit_predict(X)
 rare: spinney.BalancedRandomForestClassifier = spinney.BalancedRandomForestClassifier(
     sampling_strategy={0: 10}
@@ -163,6 +165,7 @@ partial_dependence(tree, X, 0, kind="mean")  # type: ignore[arg-type]
 forest.permutation_importance_oob(X, y, importance_type="gain")  # type: ignore[arg-type]
 RandomForestClassifier(class_sampling="most")  # type: ignore[arg-type]
 BalancedRandomForestClassifier(sampling_strategy="most")  # type: ignore[arg-type]
+spinney.AdaBoostRegressor(loss="cubic")  # type: ignore[arg-type]
 IsolationForest(max_samples="all")  # type: ignore[arg-type]
 IsolationForest(contamination="some")  # type: ignore[arg-type]
 RandomForestQuantileRegressor().predict(X, interpolation="cubic")  # type: ignore[arg-type]

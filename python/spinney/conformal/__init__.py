@@ -6,6 +6,7 @@ from spinney.conformal._jackknife import (
     JackknifeAfterBootstrapRegressor,
 )
 from spinney.conformal._quantile import ConformalizedQuantileRegressor
+from spinney.conformal._split import SplitConformalClassifier, SplitConformalRegressor
 
 __all__ = [
     "ConformalizedQuantileRegressor",
@@ -13,4 +14,6 @@ __all__ = [
     "CrossConformalRegressor",
     "JackknifeAfterBootstrapClassifier",
     "JackknifeAfterBootstrapRegressor",
+    "SplitConformalClassifier",
+    "SplitConformalRegressor",
 ]

@@ -18,7 +18,7 @@ from spinney._fit.params import store_parameters
 from spinney.conformal._intervals import ConformalRegressor
 from spinney.conformal._levels import FoldConformal
 from spinney.conformal._models import fit_model, get_forest, predict_means
-from spinney.conformal._sets import ConformalClassifier, ProbabilitiesWithout
+from spinney.conformal._sets import PlusClassifier, ProbabilitiesWithout
 from spinney.conformal._weights import Training, read_training
 from spinney.ensemble import RandomForestClassifier, RandomForestRegressor
 from spinney.ensemble._forest import ForestClassifier, ForestRegressor
@@ -166,7 +166,7 @@ class CrossConformalRegressor(FoldConformal, ConformalRegressor):
         return self._bound_by_residuals(means, self._folds, levels, shortest, n_threads)
 
 
-class CrossConformalClassifier(FoldConformal, ConformalClassifier):
+class CrossConformalClassifier(FoldConformal, PlusClassifier):
     """Sets of classes by the probabilities of a cross-validation (CV+).
 
     A forest is grown without each fold. The score of a training sample says how little its class

@@ -18,7 +18,7 @@ from spinney._fit.params import store_parameters
 from spinney.conformal._intervals import ConformalRegressor
 from spinney.conformal._levels import BagConformal
 from spinney.conformal._models import fit_model, get_forest, predict_means, transform
-from spinney.conformal._sets import ConformalClassifier, ProbabilitiesWithout
+from spinney.conformal._sets import PlusClassifier, ProbabilitiesWithout
 from spinney.conformal._weights import Training, read_training
 from spinney.ensemble import RandomForestClassifier, RandomForestRegressor
 from spinney.ensemble._forest import ForestClassifier, ForestRegressor
@@ -234,7 +234,7 @@ class JackknifeAfterBootstrapRegressor(JackknifeModel, ConformalRegressor):
         return lower, upper
 
 
-class JackknifeAfterBootstrapClassifier(JackknifeModel, ConformalClassifier):
+class JackknifeAfterBootstrapClassifier(JackknifeModel, PlusClassifier):
     """Sets of classes by the out-of-bag probabilities of one forest (jackknife+ after bootstrap).
 
     The score of a training sample says how little its class conforms to the trees that have not

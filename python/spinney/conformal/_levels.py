@@ -94,8 +94,8 @@ class Conformal(Stored, DocumentedEstimator):
                 most = (n + 1 - n_sides) / (n + 1)
                 raise ValueError(
                     f"confidence_level={level} needs at least "
-                    f"{math.ceil(n_sides / (1 - level) - 1 - 1e-9)} samples out of bag or of "
-                    f"folds; with {n:g} the level is at most {most:.4g}."
+                    f"{math.ceil(n_sides / (1 - level) - 1 - 1e-9)} samples out of bag, of "
+                    f"folds or held out; with {n:g} the level is at most {most:.4g}."
                 )
 
     def _find_fault(self, forest: Any) -> str | None:  # noqa: ARG002 - there are no own trees

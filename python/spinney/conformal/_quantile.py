@@ -6,14 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
+from spinney._common.messages import reject_parameter
+from spinney._common.types import RandomState
 from spinney._fit.params import store_parameters
 from spinney.conformal._intervals import ConformalRegressor, find_quantile
 from spinney.conformal._levels import BagConformal, find_mass
 from spinney.conformal._models import fit_model, get_forest, transform
-from spinney.conformal._weights import read_training
-from spinney.ensemble import RandomForestQuantileRegressor
+from spinney.conformal._split import fit_to, part_samples, read_size
+from spinney.conformal._weights import Training, read_training
+from spinney.ensemble import GradientBoostingRegressor, RandomForestQuantileRegressor
 from spinney.ensemble._quantile_base import QuantileForestRegressor
 
 if TYPE_CHECKING:
@@ -21,31 +26,40 @@ if TYPE_CHECKING:
 
 
 class ConformalizedQuantileRegressor(BagConformal, ConformalRegressor):
-    """Intervals between quantiles of a forest, corrected so that they cover out of bag.
+    """Intervals between quantiles of a model, corrected so that they cover new targets.
 
     Intervals between quantiles are wide where targets spread and narrow elsewhere, but may cover
-    less or more often than they should. How far the training targets lie outside of their
-    out-of-bag quantiles determines by how much the bounds are moved. No second forest is grown.
+    less or more often than they should. How far targets that the model has not seen lie outside of
+    their quantiles determines by how much the bounds are moved. Of a forest, these are the training
+    targets and their quantiles out of bag, and no second forest is grown. Boosting has no trees
+    that have not seen a sample: samples are held out, and the others are boosted for each quantile.
 
     Parameters
     ----------
-    estimator : quantile forest, Pipeline or None, default=None
+    estimator : quantile forest, GradientBoostingRegressor, Pipeline or None, default=None
         A `RandomForestQuantileRegressor` or `ExtraTreesQuantileRegressor`, not fitted, whose trees
-        leave samples out, or a pipeline that ends in one. None means
+        leave samples out; a ``GradientBoostingRegressor(loss="quantile")``, whose `alpha` is set
+        for each quantile; or a pipeline that ends in one of these. None means
         ``RandomForestQuantileRegressor(min_samples_leaf=5)``.
     confidence_level : float or list of float, default=0.9
         How often intervals shall cover.
     bounds : tuple of two float or None, default=None
         The least and the largest value that a target can have, None where there is no such value:
         ``(0, None)`` for counts. Intervals end there; the targets of `fit` must be within.
+    conformalize_size : float or int, default=0.25
+        How many samples are held out with boosting: a share, or a number. Forests hold none out.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the choice of the samples that are held out with boosting.
 
     Attributes
     ----------
-    estimator_ : quantile forest
-        The fitted forest.
-    conformity_scores_ : ndarray of shape (n_samples_out_of_bag, 2, n_levels)
-        How far the training targets are below the lower quantile of each level, and how far above
-        the upper one; negative inside.
+    estimator_ : quantile forest or GradientBoostingRegressor
+        The fitted forest, or the model of the median.
+    estimators_ : list of GradientBoostingRegressor
+        With boosting, the models of the lower quantiles of all levels, and then of the upper ones.
+    conformity_scores_ : ndarray of shape (n_samples_not_seen, 2, n_levels)
+        How far targets are below the lower quantile of each level, and how far above the upper one;
+        negative inside. Of the samples out of bag, or of those that are held out.
     n_features_in_ : int
         Number of features.
 
@@ -55,9 +69,10 @@ class ConformalizedQuantileRegressor(BagConformal, ConformalRegressor):
 
     Notes
     -----
-    The paper keeps a part of the samples for calibration. Here all samples both grow the forest and
-    calibrate it, out of bag. The guarantee of the paper then does not hold; in practice coverage is
-    close to the level.
+    The paper keeps a part of the samples for calibration, as is done here with boosting: intervals
+    then cover with a probability of at least the level, if samples are exchangeable. With forests,
+    all samples both grow the forest and calibrate it, out of bag. The guarantee of the paper then
+    does not hold; in practice coverage is close to the level.
 
     References
     ----------
@@ -74,18 +89,28 @@ class ConformalizedQuantileRegressor(BagConformal, ConformalRegressor):
     (42, 2, 1)
     """
 
+    conformalize_size: Any
+    random_state: Any
+
     estimator_: Any
+    estimators_: list[Any]
     conformity_scores_: NDArray[np.float64]
 
     def __init__(
-        self, estimator: Any = None, *, confidence_level: Any = 0.9, bounds: Any = None
+        self,
+        estimator: Any = None,
+        *,
+        confidence_level: Any = 0.9,
+        bounds: Any = None,
+        conformalize_size: Any = 0.25,
+        random_state: RandomState = None,
     ) -> None:
         store_parameters(locals())
 
     def fit_conformalize(
         self, X: Any, y: Any, sample_weight: Any = None, samples: Any = None
     ) -> Self:
-        """Grow the forest, and find out by how much its quantiles must be moved.
+        """Fit the estimator, and find out by how much its quantiles must be moved.
 
         Parameters
         ----------
@@ -94,11 +119,12 @@ class ConformalizedQuantileRegressor(BagConformal, ConformalRegressor):
         y : array-like of shape (n_samples,)
             The targets.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights for the forest and for the scores. Samples of weight 0 are as if absent. If all
-            weights are whole numbers, the score of a sample of weight w counts as w scores,
+            Weights for the estimator and for the scores. Samples of weight 0 are as if absent. If
+            all weights are whole numbers, the score of a sample of weight w counts as w scores,
             otherwise as many as its weight is of the mean weight.
         samples : default=None
-            As for the forest: whole groups of samples can be left out of trees together.
+            As for the forest: whole groups of samples can be left out of trees together. Must be
+            None with boosting.
 
         Returns
         -------
@@ -107,9 +133,14 @@ class ConformalizedQuantileRegressor(BagConformal, ConformalRegressor):
         levels = self._read_levels()
         self._read_bounds()
         model = self._make_forest(
-            lambda: RandomForestQuantileRegressor(min_samples_leaf=5), (QuantileForestRegressor,)
+            lambda: RandomForestQuantileRegressor(min_samples_leaf=5),
+            (QuantileForestRegressor, GradientBoostingRegressor),
         )
         forest = get_forest(model)
+        if isinstance(forest, GradientBoostingRegressor):
+            if samples is not None:
+                raise ValueError("samples must be None with boosting: they are of single trees.")
+            return self._fit_boosting(model, levels, read_training(X, y, sample_weight))
         if not forest.bootstrap:
             raise ValueError(
                 "Intervals come from trees that have not seen a sample: set bootstrap=True."
@@ -126,14 +157,48 @@ class ConformalizedQuantileRegressor(BagConformal, ConformalRegressor):
         targets = self._read_targets(training.y).reshape(-1, 1)
         rows = transform(model, training.X)
         bounds = forest.predict(rows, _list_quantiles(levels), oob_score=True)
-        lower, upper = bounds[:, : len(levels)], bounds[:, len(levels) :]
-        scores = np.stack([lower - targets, targets - upper], axis=1)
+        scores = _score(bounds, targets)
         is_known = ~np.isnan(scores).any(axis=(1, 2))
         copies = training.count_copies()
         copies = None if copies is None else copies[is_known]
         self._check_levels(int(np.count_nonzero(is_known)), copies)
-        self.estimator_, self.conformity_scores_ = model, scores[is_known]
-        self.n_features_in_ = self._count_features(training.X)
+        vars(self).pop("estimators_", None)
+        return self._adopt(model, scores[is_known], levels, copies, training.X)
+
+    def _fit_boosting(self, model: Any, levels: list[float], training: Training) -> Self:
+        """Boost a part of the samples for each quantile, and score the others."""
+        if get_forest(model).loss != "quantile":
+            reject_parameter(
+                type(self).__name__,
+                "estimator",
+                self.estimator,
+                'a quantile forest, or boosting with loss="quantile"',
+            )
+        check_consistent_length(training.X, training.y)
+        training = training._replace(y=self._read_targets(training.y))
+        fitted_to, held_out = part_samples(training, None, read_size(self), self.random_state)
+        models = []
+        for quantile in [*_list_quantiles(levels), 0.5]:
+            own = clone(model)
+            get_forest(own).set_params(alpha=quantile)
+            models.append(fit_to(own, fitted_to))
+        *others, median = models
+        scores = _score(_ask_each(others, held_out.X), held_out.y.reshape(-1, 1))
+        copies = held_out.count_copies()
+        self._check_levels(scores.shape[0], copies)
+        self.estimators_ = others
+        return self._adopt(median, scores, levels, copies, held_out.X)
+
+    def _adopt(
+        self,
+        model: Any,
+        scores: NDArray[np.float64],
+        levels: list[float],
+        copies: NDArray[np.float64] | None,
+        X: Any,
+    ) -> Self:
+        self.estimator_, self.conformity_scores_ = model, scores
+        self.n_features_in_ = self._count_features(X)
         self._levels, self._copies = levels, copies
         return self
 
@@ -150,9 +215,14 @@ class ConformalizedQuantileRegressor(BagConformal, ConformalRegressor):
         y : ndarray of shape (n_samples,)
         """
         check_is_fitted(self)
+        if "estimators_" in vars(self):
+            median: NDArray[np.float64] = self.estimator_.predict(X)
+            return median
         return self._predict_quantiles(X, 0.5)
 
     def _predict_quantiles(self, X: Any, quantiles: Any) -> NDArray[np.float64]:
+        if "estimators_" in vars(self):
+            return _ask_each(self.estimators_, X)
         forest = get_forest(self.estimator_)
         found: NDArray[np.float64] = forest.predict(transform(self.estimator_, X), quantiles)
         return found
@@ -178,6 +248,17 @@ class ConformalizedQuantileRegressor(BagConformal, ConformalRegressor):
         # Bounds that are moved inwards past each other meet in the middle.
         middle = (lower + upper) / 2.0
         return np.minimum(lower, middle), np.maximum(upper, middle)
+
+
+def _ask_each(models: list[Any], X: Any) -> NDArray[np.float64]:
+    """Return predictions of shape (n_samples, n_models)."""
+    return np.column_stack([model.predict(X) for model in models])
+
+
+def _score(bounds: NDArray[np.float64], targets: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return how far targets, of shape (n_samples, 1), are outside of bounds, for each level."""
+    lower, upper = np.split(bounds, 2, axis=1)
+    return np.stack([lower - targets, targets - upper], axis=1)
 
 
 def _list_quantiles(levels: list[float]) -> list[float]:

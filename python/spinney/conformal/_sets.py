@@ -120,17 +120,34 @@ class ConformalClassifier(ClassifierMixin, Conformal):
         """
         check_is_fitted(self)
         levels = self._read_levels()
-        known, copies = self.conformity_scores_, self._copies
-        n, n_classes = known.shape[0], len(self.classes_)
+        n, copies = self.conformity_scores_.shape[0], self._copies
         self._check_levels(n, copies)
         masses = np.array([find_mass(level, count_scores(n, copies)) for level in levels])
+        return self.predict(X), self._count_less(X)[..., None] < masses
+
+    @abstractmethod
+    def _count_less(self, X: Any) -> NDArray[np.float64]:
+        """Return how many scores, copies counted, are less than those that classes would have.
+
+        Returns
+        -------
+        n_less : ndarray of shape (n_samples, n_classes)
+        """
+
+
+class PlusClassifier(ConformalClassifier):
+    """Base class of those whose scores are of several models, each compared with its own model."""
+
+    def _count_less(self, X: Any) -> NDArray[np.float64]:
+        known, copies = self.conformity_scores_, self._copies
+        n, n_classes = known.shape[0], len(self.classes_)
         find_probabilities, n_samples = self._list_probabilities_without(X)
-        sets = np.empty((n_samples, n_classes, len(levels)), dtype=bool)
+        counts = np.zeros((n_samples, n_classes))
         step = max(1, _NUMBERS_AT_ONCE // (n * n_classes))
         for start in range(0, n_samples, step):
             block = start, min(start + step, n_samples)
             find_without = find_probabilities(block)
-            n_less = np.zeros((block[1] - start, n_classes))
+            n_less = counts[slice(*block)]
             for training in divide_rows(n, (block[1] - start) * n_classes):
                 scores = self._score_classes(find_without(training))
                 own = slice(*training)
@@ -138,8 +155,7 @@ class ConformalClassifier(ClassifierMixin, Conformal):
                 is_less = known[own, None, None] < scores - 1e-12
                 weights = np.ones(scores.shape[0]) if copies is None else copies[own]
                 n_less += np.tensordot(weights, is_less, axes=(0, 0))
-            sets[slice(*block)] = n_less[..., None] < masses
-        return self.predict(X), sets
+        return counts
 
     @abstractmethod
     def _list_probabilities_without(self, X: Any) -> tuple[ProbabilitiesWithout, int]:

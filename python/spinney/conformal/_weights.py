@@ -24,6 +24,12 @@ class Training(NamedTuple):
     is_used: NDArray[np.bool_] | None
     """Which of the caller's rows are there. None if all are."""
 
+    def take(self, rows: NDArray[np.int64]) -> Training:
+        """Return some of the rows that are there."""
+        weights = self.sample_weight
+        weights = weights if np.ndim(weights) == 0 else weights[rows]
+        return Training(take_rows(self.X, rows), take_rows(self.y, rows), weights, None)
+
     def take_samples(self, samples: Any) -> Any:
         """Return the samples of trees, as `fit` of a forest takes them, of the rows there are."""
         if self.is_used is None or samples is None:

@@ -1,0 +1,193 @@
+"""How AdaBoost gets its estimators: scikit-learn boosts, over samples that are encoded once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import clone
+
+from spinney._data.arrays import CompressedMatrix, to_native, to_rows
+from spinney._data.categories import count_categories
+from spinney._fit.target import ClassTarget
+from spinney._spinney import Columns
+from spinney.dataset import Dataset
+from spinney.tree._base import BaseDecisionTree
+
+
+class Rounds:
+    """Fits estimators to samples, given the numbers of these samples.
+
+    Parameters
+    ----------
+    X : Dataset
+    y : ndarray of shape (n_samples,)
+        Class labels, or numbers.
+    """
+
+    def __init__(self, X: Dataset, y: NDArray[Any]) -> None:
+        self._X = X
+        self.y = y
+
+    def fit(
+        self, estimator: Any, rows: NDArray[np.intp] | None, y: NDArray[Any], weights: Any
+    ) -> None:
+        """Fit an estimator to some samples, or, if `rows` is None, to all samples with weights."""
+        if rows is None:
+            estimator.fit(self._X, y, sample_weight=weights)
+        else:
+            estimator.fit(self._X[rows], y)
+
+    def predict(self, estimator: Any) -> NDArray[Any]:
+        """Return what an estimator predicts for all samples."""
+        found: NDArray[Any] = estimator.predict(self._X)
+        return found
+
+
+class TreeRounds(Rounds):
+    """Grows our trees: targets are encoded once, too, and no argument is checked twice.
+
+    Classes are predicted as their numbers, and `y` has these.
+
+    Parameters
+    ----------
+    X : Dataset
+    y : ndarray of shape (n_samples,)
+        Class labels, or numbers.
+    coded : ndarray, CompressedMatrix or Columns
+        `X` as a matrix, with codes in the place of categories.
+    tree : BaseDecisionTree
+        It has the parameters of all trees.
+    """
+
+    def __init__(self, X: Dataset, y: NDArray[Any], coded: Any, tree: BaseDecisionTree) -> None:
+        self._kind: Any = type(tree)
+        self._parameters = clone(tree).get_params(deep=False)
+        first = self.make_tree(0)
+        settings = first._check_params()
+        self._columns, self._task, self._draws = first._read_data(settings, X, y, None)
+        self._learned = {
+            name: value for name, value in vars(first).items() if name not in self._parameters
+        }
+        codes: NDArray[Any] = self._task.target.y[:, 0]
+        super().__init__(X, codes.astype(np.intp) if isinstance(tree, ClassTarget) else codes)
+        shares_codes = isinstance(tree, ClassTarget) or first.categories_ is None
+        self._rows = TreeRows(coded, settings.n_threads) if shares_codes else None
+
+    def make_tree(self, random_state: int) -> Any:
+        """Return a tree that is not grown, as `clone` does, but without asking for parameters."""
+        tree = self._kind.__new__(self._kind)
+        vars(tree).update(self._parameters, random_state=random_state)
+        return tree
+
+    def fit(
+        self, estimator: Any, rows: NDArray[np.intp] | None, y: NDArray[Any], weights: Any
+    ) -> None:
+        """Grow a tree."""
+        vars(estimator).update(self._learned)
+        columns, task, draws = self._columns, self._task, self._draws
+        if rows is None:
+            of_classes = draws.sample_weight
+            draws = draws._replace(
+                sample_weight=weights if of_classes is None else weights * of_classes
+            )
+        else:
+            # These rows may lack some categories, so that the others have other codes.
+            columns = estimator._learn_categories(self._X[rows])
+            n_categories = count_categories(estimator.categories_)
+            task = task._replace(y=y.reshape(-1, 1), n_categories=n_categories)
+        task = task._replace(seed=estimator._draw_seed())
+        grown = task.grow_tree(columns, draws)
+        estimator.tree_, estimator.max_features_, estimator._with_missing = grown
+
+    def predict(self, estimator: Any) -> NDArray[Any]:
+        """Return what a tree predicts for all samples."""
+        return super().predict(estimator) if self._rows is None else self._rows.predict(estimator)
+
+
+class FollowedEstimator:
+    """Stands for an estimator in scikit-learn's loop, which knows samples by their numbers.
+
+    Parameters
+    ----------
+    rounds : Rounds
+    estimator : estimator instance
+        Not fitted.
+    """
+
+    def __init__(self, rounds: Rounds, estimator: Any) -> None:
+        self._rounds = rounds
+        self._estimator = estimator
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The class labels."""
+        classes: NDArray[Any] = self._estimator.classes_
+        return classes
+
+    def fit(self, rows: NDArray[np.intp], y: NDArray[Any], sample_weight: Any = None) -> None:
+        """Fit the estimator; without weights to samples that were drawn."""
+        drawn = rows[:, 0] if sample_weight is None else None
+        self._rounds.fit(self._estimator, drawn, y, sample_weight)
+
+    def predict(self, _rows: NDArray[np.intp]) -> NDArray[Any]:
+        """Return what the estimator predicts for all samples."""
+        return self._rounds.predict(self._estimator)
+
+
+class TreeRows:
+    """Samples for which trees are asked, one tree after the other: they are read once.
+
+    Parameters
+    ----------
+    X : ndarray, CompressedMatrix or Columns
+        With codes in the place of categories.
+    n_threads : int
+    """
+
+    def __init__(self, X: Any, n_threads: int) -> None:
+        self._rows = to_rows(to_native(X.decode()) if isinstance(X, Columns) else X)
+        self._n_threads = n_threads
+        self._columns: Any = None
+        if isinstance(self._rows, CompressedMatrix):
+            arrays = (self._rows.data, self._rows.indices, self._rows.indptr)
+            self._columns = sparse.csr_matrix(arrays, shape=self._rows.shape).tocsc()
+
+    def predict(self, estimator: BaseDecisionTree) -> NDArray[Any]:
+        """Return what a tree of one output predicts: numbers, or the numbers of classes."""
+        tree, rows = estimator.tree_, self._rows
+        if self._columns is not None:
+            # A tree uses few of many columns, and the others need not be read.
+            used = np.unique(tree.feature[tree.feature >= 0])
+            few = self._columns[:, used].tocsr()
+            indices = used.astype(few.indices.dtype)[few.indices]
+            rows = CompressedMatrix("csr", rows.shape, few.data, indices, few.indptr)
+        values = tree.value[:, 0]
+        is_of_classes = isinstance(estimator, ClassTarget)
+        of_leaves: NDArray[Any] = values.argmax(axis=1) if is_of_classes else values[:, 0]
+        return of_leaves[tree.apply(rows, self._n_threads)]
+
+
+class SortedDraws(np.random.RandomState):
+    """Draws what another random state would, from the same stream, with rows in ascending order.
+
+    scikit-learn looks the draws up one by one, which takes as long as a tree if they have no order.
+    The order of its rows does not change a tree.
+
+    Parameters
+    ----------
+    random_state : RandomState
+    """
+
+    def __init__(self, random_state: np.random.RandomState) -> None:
+        super().__init__(random_state._bit_generator)
+
+    def choice(  # type: ignore[override]
+        self, a: NDArray[np.intp], size: int, replace: bool, p: NDArray[np.float64]
+    ) -> NDArray[np.intp]:
+        """Return `size` of the rows `a`, drawn with these probabilities, with replacement."""
+        assert replace
+        sums = np.cumsum(p)
+        return a[np.searchsorted(sums / sums[-1], np.sort(self.random_sample(size)), side="right")]
