@@ -42,6 +42,7 @@ VOCABULARY_OF = {
     "RandomTreesEmbedding": descriptions.EMBEDDING,
     "GradientBoostingClassifier": descriptions.BOOSTING,
     "GradientBoostingRegressor": descriptions.BOOSTING,
+    "CausalForest": descriptions.CAUSAL_FOREST,
     "IsolationForest": descriptions.ISOLATION_FOREST,
     "SurvivalTree": descriptions.SURVIVAL_TREE,
     "RandomSurvivalForest": descriptions.SURVIVAL_FOREST,

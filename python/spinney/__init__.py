@@ -11,6 +11,7 @@ from spinney._spinney import __version__
 
 if TYPE_CHECKING:
     from spinney import (
+        causal,
         conformal,
         conversion,
         dataset,
@@ -90,6 +91,7 @@ else:
             ),
         },
         (
+            "causal",
             "conformal",
             "conversion",
             "dask",
@@ -130,6 +132,7 @@ __all__ = [
     "RandomForestRegressor",
     "RandomTreesEmbedding",
     "__version__",
+    "causal",
     "conformal",
     "conversion",
     "dataset",
