@@ -1,9 +1,10 @@
-//! Honest forests of effects (Athey, Tibshirani, Wager, "Generalized Random Forests", Annals of Statistics 47,
-//! 2019): the splits of a tree come from some rows, and its leaves know the moments of others.
+//! Honest forests of effects (Athey, Tibshirani, Wager, "Generalized Random Forests", Annals of
+//! Statistics 47, 2019): the splits of a tree come from some rows, and its leaves know the moments of
+//! others.
 //!
-//! With the treatment W, the outcome Y and the weight s of a row, a leaf predicts the sums of s, sW, sY, sWY and
-//! sWW over its rows, divided by their number. The means of these over the trees give the effect at a row, as the
-//! slope of a weighted regression.
+//! With the treatment W, the outcome Y and the weight s of a row, a leaf predicts the sums of s, sW, sY, sWY
+//! and sWW over its rows, divided by their number. The means of these over the trees give the effect at a
+//! row, as the slope of a weighted regression.
 
 use std::sync::Arc;
 
@@ -50,7 +51,7 @@ impl FillingRows<'_> {
 
     /// Fails unless each tree has rows, all of which are there.
     fn check(&self, n_trees: usize, n_rows: usize) -> Result<()> {
-        let ends = [self.starts.first(), self.starts.last()].map(|end| end.copied());
+        let ends = [self.starts.first(), self.starts.last()].map(Option::<&i64>::copied);
         let is_sound = self.starts.len() == n_trees + 1
             && ends == [Some(0), i64::try_from(self.rows.len()).ok()]
             && self.starts.windows(2).all(|pair| pair[0] < pair[1])
@@ -86,8 +87,8 @@ impl Sums {
         self.moments.iter_mut().zip(other.moments).for_each(|(sum, of_other)| *sum += of_other);
     }
 
-    /// What the node predicts. Its impurity is the mean square of what the regression of outcomes on treatments,
-    /// without an intercept, leaves over.
+    /// What the node predicts. Its impurity is the mean square of what the regression of outcomes on
+    /// treatments, without an intercept, leaves over.
     fn filling(&self) -> Filling<N_MOMENTS> {
         let [weight, _, _, products, squares] = self.moments;
         let explained = if squares > 0.0 { products * products / squares } else { 0.0 };
@@ -97,9 +98,9 @@ impl Sums {
     }
 }
 
-/// The forest with the splits of another, whose leaves predict the moments of the given rows, each with a weight
-/// above 0. `x` has all rows. A leaf that has none of the rows is left out: its sibling takes the place of their
-/// parent. O(rows) for each tree, and O(depth) for each of them.
+/// The forest with the splits of another, whose leaves predict the moments of the given rows, each with a
+/// weight above 0. `x` has all rows. A leaf that has none of the rows is left out: its sibling takes the
+/// place of their parent. O(rows of `x` times depth) for each tree.
 pub fn fill_honest_leaves(
     forest: &Forest,
     x: &dyn Matrix,

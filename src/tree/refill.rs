@@ -19,8 +19,9 @@ pub struct Filling<const N: usize> {
 }
 
 impl Tree {
-    /// The tree with what other rows say of its nodes, given by `filling`; it predicts `N` numbers. A node that
-    /// has no rows is left out, and its sibling takes the place of their parent. The root has rows. O(nodes).
+    /// The tree with what other rows say of its nodes, given by `filling`; it predicts `N` numbers. A node
+    /// that has no rows is left out, and its sibling takes the place of their parent. The root has rows.
+    /// O(nodes).
     pub fn refilled<const N: usize>(
         &self,
         n_rows: impl Fn(usize) -> i64,
