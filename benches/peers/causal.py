@@ -4,8 +4,9 @@
 
 One thread. Both get the same residuals: outcomes and treatments less what our forests expect of
 them. Times are medians over the seeds, in turns. Errors are root mean squares against the true
-effects of 2,000 new rows, and the share of these that intervals of 90 % cover. A is the first set-up
-of Nie and Wager, in B propensities and effects share a feature, and in C 2 to 8 % are treated.
+effects of 2,000 new rows, and the share of these that intervals of 90 % cover. A is the first
+set-up of Nie and Wager, in B propensities and effects share a feature, and in C 2 to 8 % are
+treated.
 """
 
 from __future__ import annotations
