@@ -523,6 +523,21 @@ feature_importances_
     normalised to a sum of 1.
 """
 
+_CAUSAL = """
+min_samples_leaf
+    Each child of a split must have at least this many of the samples that choose splits. A
+    float is a fraction of the number of all samples. Leaves that none of the other samples
+    reach are removed.
+max_features
+    Number of features that each node draws as candidates for its split. "auto" is the square
+    root of their number, rounded up, plus 20, or all if there are fewer. A float is a fraction
+    of all features, "sqrt" and "log2" are functions of their number, and None means all.
+random_state
+    Seed of everything that is random: halves and samples of trees, features that nodes draw,
+    folds, and the order that decides between equally good splits. An int, which may be as large
+    as 2**64 - 1, makes results repeatable.
+"""
+
 _ANY_ESTIMATOR = FEATURES + _ESTIMATOR
 _ANY_FOREST = _ANY_ESTIMATOR + _FOREST
 _ANY_GROWN_FOREST = _ANY_FOREST + _GROWN_FOREST
@@ -538,6 +553,7 @@ LAZY_CLASSIFIER = _ANY_FOREST + _LAZY_FOREST + _CLASSIFIER + _FOREST_CLASSIFIER 
 LAZY_REGRESSOR = _ANY_FOREST + _LAZY_FOREST + _REGRESSOR
 BOOSTING = _ANY_ESTIMATOR + _BOOSTING
 HISTOGRAM_BOOSTING = BOOSTING + _HISTOGRAM_BOOSTING
+CAUSAL_FOREST = _ANY_ESTIMATOR + _CAUSAL
 SURVIVAL_TREE = _ANY_ESTIMATOR + _TREE + _SURVIVAL
 SURVIVAL_FOREST = _ANY_GROWN_FOREST + _SURVIVAL
 LAZY_SURVIVAL_FOREST = _ANY_FOREST + _LAZY_FOREST + _SURVIVAL

@@ -11,6 +11,7 @@ from spinney._spinney import __version__
 
 if TYPE_CHECKING:
     from spinney import (
+        causal,
         conformal,
         conversion,
         dataset,
@@ -98,6 +99,7 @@ else:
             ),
         },
         (
+            "causal",
             "conformal",
             "conversion",
             "dask",
@@ -142,6 +144,7 @@ __all__ = [
     "RandomForestRegressor",
     "RandomTreesEmbedding",
     "__version__",
+    "causal",
     "conformal",
     "conversion",
     "dataset",

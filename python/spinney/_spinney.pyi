@@ -24,6 +24,7 @@ __all__ = [
     "count_concordance",
     "count_rows_in_leaves",
     "draw_rows",
+    "fill_leaves",
     "fit_forest",
     "fit_isolation_forest",
     "fit_tree",
@@ -81,6 +82,14 @@ def count_rows_in_leaves(
     n_threads: int = 1,
 ) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.uint64]]: ...
 def draw_rows(draws: _Draws, seeds: list[int], n_threads: int = 1) -> list[NDArray[np.uint32]]: ...
+def fill_leaves(
+    forest: Forest,
+    x: Any,
+    data: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64] | None],
+    starts: NDArray[np.int64],
+    rows: NDArray[np.uint32],
+    n_threads: int = 1,
+) -> Forest: ...
 def fit_forest(x: Any, task: _Task) -> tuple[Forest, int, NDArray[np.int64]]: ...
 def fit_isolation_forest(
     x: Any,

@@ -10,6 +10,7 @@ mod correlation;
 pub mod curves;
 pub(crate) mod grow;
 mod halves;
+pub mod honest;
 mod idle;
 mod importance;
 pub mod intervals;

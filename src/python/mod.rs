@@ -13,6 +13,7 @@ mod error;
 mod explain;
 mod files;
 mod forest;
+mod honest;
 mod intervals;
 mod isolation;
 mod lazy;
@@ -48,6 +49,8 @@ mod _spinney {
     use super::files::{frame_model, read_forest, read_tree, split_model};
     #[pymodule_export]
     use super::forest::{PyForest, draw_rows, fit_forest, list_drawn_rows, mark_unseen};
+    #[pymodule_export]
+    use super::honest::fill_leaves;
     #[pymodule_export]
     use super::intervals::bound_intervals;
     #[pymodule_export]

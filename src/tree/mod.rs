@@ -19,6 +19,7 @@ pub mod packed;
 pub(crate) mod predict;
 mod prune;
 pub(crate) mod records;
+pub(crate) mod refill;
 pub mod sets;
 
 use std::sync::Arc;

@@ -227,4 +227,17 @@ TIMES = {
     "Arrow": lambda y: pa.table({"event": y[0], "time": y[1]}),
     "pandas, nullable": lambda y: pd.DataFrame({"event": y[0], "time": y[1]}).convert_dtypes(),
 }
-FORMS = {"numbers": NUMBERS, "classes": CLASSES, "times": TIMES, "nothing": {}}
+EFFECTS = {
+    "lists": pair_of(list),
+    "Series": pair_of(series),
+    "polars": pair_of(pl.Series),
+    "Arrow": pair_of(pa.array),
+    "read-only": pair_of(lock),
+}
+FORMS = {
+    "numbers": NUMBERS,
+    "classes": CLASSES,
+    "times": TIMES,
+    "effects": EFFECTS,
+    "nothing": {},
+}

@@ -103,11 +103,13 @@ def make(kind, **parameters):
 
 
 def kind_of_target(kind):
-    """Return "classes", "numbers", "times" or "nothing": the `y` that `fit` takes."""
+    """Return "classes", "numbers", "times", "effects" or "nothing": the `y` that `fit` takes."""
     if kind.__name__ == "Boruta":
         return "classes"
     if getattr(kind, "_task", None) == "survival":
         return "times"
+    if getattr(kind, "_task", None) == "effects":
+        return "effects"
     if not get_tags(kind()).target_tags.required:
         return "nothing"
     return "classes" if is_classifier(kind()) else "numbers"
@@ -129,12 +131,19 @@ def make_y(target, X):
         return np.round(score)
     if target == "times":
         return np.arange(len(X)) % 3 > 0, np.abs(score) + 1.0
+    if target == "effects":
+        return np.arange(len(X)) // 2 % 2, np.round(score)
     return None
 
 
 def fit(kind, X, y):
     """Return a fitted estimator."""
-    return make(kind).fit(X, y)
+    return make(kind).fit(X, *list_targets(kind, y))
+
+
+def list_targets(kind, y):
+    """Return the arguments of `fit` behind `X`: of effects, treatments and outcomes."""
+    return tuple(y) if kind_of_target(kind) == "effects" else (y,)
 
 
 def ask(model, X, methods=METHODS):

@@ -70,7 +70,7 @@ def import_names(name):
     exec(f"from spinney import {name}", {})
 
 
-ROOMS = ("tree", "ensemble", "survival", "conformal", "impute", "feature_selection")
+ROOMS = ("tree", "ensemble", "survival", "conformal", "impute", "feature_selection", "causal")
 ESTIMATORS = [
     known
     for room in map(import_module, (f"spinney.{name}" for name in ROOMS))

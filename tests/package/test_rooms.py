@@ -21,7 +21,7 @@ FLOORS = [
     {"_base", "_cluster", "_explain"},
     {"tree"},
     {"ensemble"},
-    {"conformal", "feature_selection", "impute", "survival"},
+    {"causal", "conformal", "feature_selection", "impute", "survival"},
     {"inspection", "model_selection"},
     {"plotting"},
     {"dask", "ray"},

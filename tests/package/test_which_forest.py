@@ -14,7 +14,7 @@ from programs import run_script
 PAGE = REPOSITORY / "docs" / "which-forest.md"
 RESULTS = REPOSITORY / "benches" / "peers" / "results"
 # Modules whose classes are not in `spinney` itself.
-MODULES = ("conformal", "feature_selection", "impute", "survival")
+MODULES = ("causal", "conformal", "feature_selection", "impute", "survival")
 OURS = ("Spinney, random forest", "Spinney, extra trees")
 OTHERS = ("scikit-learn, random forest", "scikit-learn, histogram boosting", "LightGBM")
 

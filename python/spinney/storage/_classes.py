@@ -10,6 +10,7 @@ _MODULES = (
     "spinney.tree",
     "spinney.ensemble",
     "spinney.survival",
+    "spinney.causal",
     "spinney.conformal",
     "spinney.impute",
     "spinney.feature_selection",

@@ -1,0 +1,110 @@
+"""Which rows the trees of a causal forest see: little bags, and honest halves of them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spinney._fit.tree_samples import TreeSamples, place_rows
+
+
+class Units:
+    """What is drawn: rows with a weight, or whole groups of them.
+
+    Parameters
+    ----------
+    groups : ndarray of int64 of shape (n_samples,)
+        The number of the group of each row, -1 for rows that are never drawn.
+    """
+
+    def __init__(self, groups: NDArray[np.int64]) -> None:
+        self.groups = groups
+        self.n_units = int(groups.max(initial=-1)) + 1
+
+    def list_rows(self, units: NDArray[np.int64]) -> NDArray[np.uint32]:
+        """Return the rows of some units, ascending; of a unit that is named k times, k times."""
+        counts = np.bincount(units, minlength=self.n_units)
+        # Rows that are never drawn have group -1: the last place.
+        of_row = np.append(counts, 0)[self.groups]
+        return np.repeat(np.arange(len(of_row), dtype=np.uint32), of_row)
+
+
+def number_groups(groups: Any, is_drawn: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return the numbers of groups in the order in which they first occur.
+
+    Parameters
+    ----------
+    groups : ndarray of shape (n_samples,) or None
+        The name of the group of each row; None: each row is one.
+    is_drawn : ndarray of bool of shape (n_samples,)
+        Rows that are not get the number -1.
+    """
+    numbers = np.full(len(is_drawn), -1, dtype=np.int64)
+    if groups is None:
+        numbers[is_drawn] = np.arange(np.count_nonzero(is_drawn))
+        return numbers
+    _, firsts, codes = np.unique(groups[is_drawn], return_index=True, return_inverse=True)
+    places = np.empty(len(firsts), dtype=np.int64)
+    places[np.argsort(firsts)] = np.arange(len(firsts))
+    numbers[is_drawn] = places[codes.ravel()]
+    return numbers
+
+
+class LittleBags(NamedTuple):
+    """How the trees draw: `bag_size` trees, one after the other, share a half of the units."""
+
+    units: Units
+    seed: int
+    bag_size: int
+    n_draws: int
+    """Units of a tree."""
+    n_growing: int
+    """How many of them choose the splits; 0: all of them, which fill the leaves, too."""
+
+    def draw_tree(self, tree: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+        """Return the rows that grow a tree, and those that fill its leaves.
+
+        They are functions of the seed and of the number of the tree.
+        """
+        bag, place = divmod(tree, self.bag_size)
+        half = _make_generator(self.seed, bag).permutation(self.units.n_units)
+        half = half[: self.units.n_units // 2]
+        own = _make_generator(self.seed, bag, place + 1).permutation(half)[: self.n_draws]
+        if self.n_growing == 0:
+            rows = self.units.list_rows(own)
+            return rows, rows
+        growing, filling = own[: self.n_growing], own[self.n_growing :]
+        return self.units.list_rows(growing), self.units.list_rows(filling)
+
+
+class Batch(NamedTuple):
+    """The rows of some trees."""
+
+    growing: TreeSamples
+    filling: TreeSamples
+    unseen: NDArray[np.uint8]
+    """Of shape (n_samples, n_bytes): a bit for each tree, 1 where it has not seen the row."""
+
+
+def draw_batch(bags: LittleBags, first: int, seeds: list[int]) -> Batch:
+    """Return the rows of the trees with the numbers from `first` on, which have these seeds."""
+    drawn = [bags.draw_tree(first + place) for place in range(len(seeds))]
+    unseen = np.ones((len(bags.units.groups), len(seeds)), dtype=bool)
+    for place, parts in enumerate(drawn):
+        for rows in parts:
+            unseen[rows, place] = False
+    growing, filling = (place_rows(seeds, list(part)) for part in zip(*drawn, strict=True))
+    return Batch(growing, filling, np.packbits(unseen, axis=1, bitorder="little"))
+
+
+def draw_bootstraps(units: Units, seeds: list[int]) -> TreeSamples:
+    """Return, for trees with these seeds, rows of units that are drawn with replacement."""
+    n = units.n_units
+    drawn = [_make_generator(seed).integers(0, n, n) for seed in seeds]
+    return place_rows(seeds, list(map(units.list_rows, drawn)))
+
+
+def _make_generator(seed: int, *numbers: int) -> np.random.Generator:
+    return np.random.default_rng([seed, *numbers])

@@ -1,0 +1,78 @@
+//! Trees whose leaves are filled by other rows than those that have chosen the splits.
+
+use super::sets::CategorySets;
+use super::{NodeArrays, TREE_LEAF, TREE_UNDEFINED, Tree, VALUES};
+use crate::error::Result;
+use crate::memory;
+use crate::runtime::Runtime;
+
+/// What other rows say of a node.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Filling<const N: usize> {
+    /// Number of rows.
+    pub n_rows: i64,
+    /// Sum of their weights.
+    pub weight: f64,
+    pub impurity: f64,
+    /// What the node predicts.
+    pub values: [f64; N],
+}
+
+impl Tree {
+    /// The tree with what other rows say of its nodes, given by `filling`; it predicts `N` numbers. A node
+    /// that has no rows is left out, and its sibling takes the place of their parent. The root has rows.
+    /// O(nodes).
+    pub fn refilled<const N: usize>(
+        &self,
+        n_rows: impl Fn(usize) -> i64,
+        filling: impl Fn(usize) -> Filling<N>,
+        runtime: &Runtime<'_>,
+    ) -> Result<Self> {
+        let old = self.nodes();
+        // The node that stands in the place of each node: itself, unless it has a child without rows.
+        let mut stands_for: Vec<u32> = memory::zeros(VALUES, self.node_count())?;
+        let mut n_kept = 0;
+        for node in (0..self.node_count()).rev() {
+            runtime.check_in_turn(node)?;
+            let children = [old.children_left[node], old.children_right[node]];
+            let empty = |child: i32| child != TREE_LEAF && n_rows(child as usize) == 0;
+            stands_for[node] = match children.map(empty) {
+                [true, _] => stands_for[children[1] as usize],
+                [_, true] => stands_for[children[0] as usize],
+                _ => node as u32,
+            };
+            n_kept += usize::from(stands_for[node] as usize == node && n_rows(node) > 0);
+        }
+        let mut nodes = NodeArrays::with_room(n_kept, n_kept * N)?;
+        let mut sets = CategorySets::default();
+        // Nodes in preorder; with a right child its new parent.
+        let mut pending = vec![(stands_for[0] as usize, None::<usize>)];
+        while let Some((node, parent)) = pending.pop() {
+            let id = nodes.feature.len();
+            runtime.check_in_turn(id)?;
+            if let Some(parent) = parent {
+                nodes.children_right[parent] = id as i32;
+            }
+            let is_leaf = old.children_left[node] == TREE_LEAF;
+            nodes.children_left.push(if is_leaf { TREE_LEAF } else { id as i32 + 1 });
+            nodes.children_right.push(TREE_LEAF);
+            nodes.feature.push(if is_leaf { TREE_UNDEFINED } else { old.feature[node] });
+            nodes.threshold.push(match self.category_set(node) {
+                Some(set) => sets.push(set) as f64,
+                None => old.threshold[node],
+            });
+            nodes.missing_go_to_left.push(old.missing_go_to_left[node]);
+            let Filling { n_rows, weight, impurity, values } = filling(node);
+            nodes.impurity.push(impurity);
+            nodes.n_node_samples.push(n_rows);
+            nodes.weighted_n_node_samples.push(weight);
+            nodes.value.extend(values);
+            if !is_leaf {
+                let place = |child: i32| stands_for[child as usize] as usize;
+                pending.push((place(old.children_right[node]), Some(id)));
+                pending.push((place(old.children_left[node]), None));
+            }
+        }
+        Self::with_categories(self.n_features, vec![1; N], nodes, self.n_categories.clone(), sets)
+    }
+}
