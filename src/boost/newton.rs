@@ -16,7 +16,7 @@ use super::bins::Bins;
 use super::growth::{self, Engine, Gain, SearchedNode};
 use super::histogram::Cell;
 use crate::data::{Dataset, Target};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::grow::facts::NodeFacts;
 use crate::num::exponent;
 use crate::params::ValidTreeParams;
@@ -100,7 +100,7 @@ pub fn grow(
     interactions: Option<&[Vec<u32>]>,
     runtime: &Runtime<'_>,
 ) -> Result<Tree> {
-    let engine = Newton::new(target, derivatives, params, regularization);
+    let engine = Newton::new(target, derivatives, params, regularization)?;
     growth::grow((data, bins), target, &engine, (params, interactions), runtime)
 }
 
@@ -135,14 +135,20 @@ impl<'a> Newton<'a> {
         derivatives: &Derivatives<'_>,
         params: &'a ValidTreeParams,
         Regularization { l2, reads_bins }: Regularization,
-    ) -> Self {
+    ) -> Result<Self> {
         let weights = target.weights();
         let samples = target.weighted_samples();
         let total: u64 = samples.iter().map(|&row| weights.get(row as usize)).sum();
         let is_exact = total < WEIGHED_EXACTLY;
         let fix = |numbers: &[f64]| {
-            let peak = samples.iter().map(|&row| numbers[row as usize].abs()).fold(0.0, f64::max);
-            let bits = if peak > 0.0 { exponent(peak) + 1 } else { 0 };
+            let of_samples = || samples.iter().map(|&row| numbers[row as usize]);
+            if let Some(number) = of_samples().find(|number| !number.is_finite()) {
+                let (got, expected) = (number.to_string(), "finite".into());
+                return Err(Error::InvalidArgument { name: "the derivatives of the loss", got, expected });
+            }
+            let peak = of_samples().map(f64::abs).fold(0.0, f64::max);
+            // The least ones would need a scale beyond f64.
+            let bits = if peak > 0.0 { exponent(peak).max(-900) + 1 } else { 0 };
             let scale = f64::powi(2.0, SUM_BITS - (total.max(1).ilog2() as i32 + 1) - bits);
             let fixed = |row: usize| {
                 let weight = weights.get(row);
@@ -153,10 +159,10 @@ impl<'a> Newton<'a> {
             for &row in &samples {
                 all[row as usize] = fixed(row as usize);
             }
-            (all, target.weight_unit() / scale)
+            Ok((all, target.weight_unit() / scale))
         };
-        let (gradients, gradient_unit) = fix(derivatives.pulls);
-        let (hessians, hessian_unit) = fix(derivatives.curvatures);
+        let (gradients, gradient_unit) = fix(derivatives.pulls)?;
+        let (hessians, hessian_unit) = fix(derivatives.curvatures)?;
         let square = |fixed: i64| fixed as f64 * fixed as f64;
         let squares: f64 = gradients.iter().map(|&fixed| square(fixed)).sum();
         let square_unit = (squares / f64::from(1u32 << 31)).max(1.0);
@@ -166,7 +172,7 @@ impl<'a> Newton<'a> {
             n: 1,
             squares: (square(gradient) / square_unit).ceil() as u32,
         };
-        Self {
+        Ok(Self {
             rows: gradients.iter().zip(&hessians).map(row).collect(),
             target,
             params,
@@ -179,7 +185,7 @@ impl<'a> Newton<'a> {
             least_hessian: LEAST_HESSIAN / hessian_unit,
             smoothing: CATEGORY_SMOOTHING / hessian_unit,
             total_weight: total as f64 * target.weight_unit(),
-        }
+        })
     }
 
     fn at(&self, gradient: i64, hessian: i64, n: u32) -> AtNode {

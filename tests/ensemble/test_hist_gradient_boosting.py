@@ -155,6 +155,16 @@ def test_sparse_files_and_frames(kind, tmp_path):
     assert mask.tolist() == [False] * 6 + [True]
 
 
+@pytest.mark.parametrize("kind", CLASSES)
+def test_scikit_learn_gets_exact_boosting(kind):
+    X, y = make_data(kind)
+    X = X.astype(np.float32)
+    model = kind(max_iter=7, random_state=0).fit(X, y)
+    theirs = model.to_sklearn()
+    assert type(theirs).__name__ == kind.__name__.removeprefix("Hist")
+    np.testing.assert_allclose(theirs.predict(X), model.predict(X), rtol=1e-12)
+
+
 def test_weights_of_classes():
     X, y = make_data(HistGradientBoostingClassifier)
     weights = {0: 3.0, 1: 1.0, 2: 0.5}

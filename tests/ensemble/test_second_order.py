@@ -302,3 +302,14 @@ def test_interactions_are_named_in_messages():
     X, y = table(20, 3, 0)
     with pytest.raises(ValueError, match=r"integer indices .* interaction_cst with \[7\]"):
         GradientBoostingRegressor(interaction_cst=[[0, 7]]).fit(X, y)
+
+
+@pytest.mark.parametrize("second_order", [False, True])
+def test_derivatives_that_overflow_are_an_error(second_order):
+    X, y = table(200, 2, 0)
+    model = GradientBoostingRegressor(
+        loss="poisson", learning_rate=1e6, second_order=second_order, n_estimators=20
+    )
+    with pytest.raises(ValueError, match=r"of the loss must be finite|of the loss.*finite"):
+        model.fit(X, np.abs(y))
+    assert not hasattr(model, "forest_")

@@ -69,7 +69,11 @@ def from_sklearn(model: Any) -> Any:
     np.True_
     """
     places = (sklearn.tree, sklearn.ensemble)
-    ours = {name: own for name, own in list_classes() if any(hasattr(m, name) for m in places)}
+    ours = {
+        name: own
+        for name, own in list_classes()
+        if any(hasattr(m, name) for m in places) and not name.startswith(_NOT_CONVERTED)
+    }
     kind, name = type(model), type(model).__name__
     is_tree, is_forest = (kind is getattr(m, name, None) for m in places)
     if name not in ours or not (is_tree or is_forest):
@@ -181,6 +185,9 @@ _CONVERSIONS: dict[str, Callable[[Any, Any], Any]] = {
     "IsolationForest": _convert_isolation_forest,
     "RandomTreesEmbedding": _convert_embedding,
 }
+
+# scikit-learn keeps binned trees of the one, and anyone's estimators of the other.
+_NOT_CONVERTED = ("HistGradientBoosting", "AdaBoost")
 
 # Where missing values go is known of every split; whether there were any is not.
 _NO_FEATURES: NDArray[np.int64] = np.empty(0, dtype=np.int64)

@@ -67,8 +67,12 @@ def convert_boosting(estimator: Any) -> Any:
         )
     if estimator._loss.name == "deviance":
         raise ValueError(f"scikit-learn's {name} has no loss {estimator.loss!r}.")
-    converted: Any = getattr(sklearn.ensemble, name)()
+    # The exact trees have no place in scikit-learn's histogram boosting.
+    converted: Any = getattr(sklearn.ensemble, name.removeprefix("Hist"))()
     _copy_parameters(converted, estimator)
+    converted.set_params(n_estimators=estimator.n_estimators)
+    if estimator._loss.name == "quantile":
+        converted.set_params(alpha=estimator._loss.parameter)
     _set_attributes(converted, estimator)
     for attribute in ("init_", "max_features_", "n_estimators_", "n_trees_per_iteration_"):
         setattr(converted, attribute, getattr(estimator, attribute))
