@@ -15,7 +15,15 @@ _N_HALVES = 200
 
 
 class Estimate(NamedTuple):
-    """A number and its standard error."""
+    """A number and its standard error.
+
+    Examples
+    --------
+    >>> from spinney.causal import Estimate
+    >>> low, high = Estimate(2.0, 0.5).interval()
+    >>> round(low, 2), round(high, 2)
+    (1.02, 2.98)
+    """
 
     estimate: float
     standard_error: float
@@ -36,7 +44,14 @@ class Estimate(NamedTuple):
 
 
 class LinearEstimates(NamedTuple):
-    """The coefficients of a linear regression, their standard errors and p-values."""
+    """The coefficients of a linear regression, their standard errors and p-values.
+
+    Examples
+    --------
+    >>> from spinney.causal import LinearEstimates
+    >>> LinearEstimates(coef=[1.0], standard_errors=[0.5], p_values=[0.046]).coef
+    [1.0]
+    """
 
     coef: NDArray[np.float64]
     standard_errors: NDArray[np.float64]

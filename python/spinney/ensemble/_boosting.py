@@ -248,11 +248,11 @@ class BaseGradientBoosting(BoostedTrees, BaseTreeEstimator):
             matrix, X, y, weights = (_take(part, rows) for part in whole)
         if not is_warm:
             self._forget()
-            self._rng = read_random_state(self.random_state)
+            self._rng = self._make_rng()
             self._fit_init(X, y, weights, has_weights=sample_weight is not None)
         elif "_rng" not in vars(self):
             # It is in no file.
-            self._rng = read_random_state(self.random_state)
+            self._rng = self._make_rng()
         validation = self._make_validation(given)
         if left_out is not None:
             held, X_held, y_held, weights_held = (_take(part, left_out) for part in whole)
@@ -332,6 +332,10 @@ class BaseGradientBoosting(BoostedTrees, BaseTreeEstimator):
                 "using another random seed."
             )
         return rows, left_out
+
+    def _make_rng(self) -> np.random.RandomState:
+        """Return what seeds of trees are drawn from."""
+        return read_random_state(self.random_state)
 
     def _make_split_state(self) -> Any:
         """Return what chooses the samples that are left out."""

@@ -196,7 +196,7 @@ class BoostingOfNumbers(NumberTarget, BaseGradientBoosting):
                 )
         elif np.any(targets < 0.0) or not np.any(targets > 0.0):
             raise ValueError(
-                f"loss={self.loss!r} requires non-negative y, and a sum above 0. "
+                f"loss={self.loss!r} requires non-negative y and sum(y) > 0. "
                 f"Got numbers from {targets.min()} to {targets.max()}."
             )
 

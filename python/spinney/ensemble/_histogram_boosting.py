@@ -182,6 +182,12 @@ class HistogramBoosting(BaseGradientBoosting):
         self.do_early_stopping_ = stops
         return stops and not has_given and self.validation_fraction is not None
 
+    def _make_rng(self) -> np.random.RandomState:
+        # scikit-learn's is not random where nodes search all features.
+        is_random = self.max_features not in (None, 1.0) or isinstance(self.max_features, Integral)
+        is_fixed = self.random_state is None and not is_random
+        return np.random.RandomState(0) if is_fixed else read_random_state(self.random_state)
+
     def _make_split_state(self) -> Any:
         # scikit-learn draws this seed first.
         return int(read_random_state(self.random_state).randint(2**32 - 1, dtype=np.uint64))
