@@ -79,8 +79,8 @@ pub struct Coarse {
 }
 
 impl Bins {
-    /// The bins of a data set; if cuts within bins are left out, up to `max_bins` for the numbers of a column,
-    /// the same whether the data are sparse or not. O(cells). `None` if ranks are keys.
+    /// The bins of a data set; if cuts within bins are left out, up to `max_bins` for the numbers of a
+    /// column, the same whether the data are sparse or not. O(cells). `None` if ranks are keys.
     pub fn of(
         (data, weights): (&Dataset, &Weights),
         max_bins: Option<usize>,

@@ -2,8 +2,8 @@
 //! tree boosting system", 2016, section 2.2), for all data.
 //!
 //! With sums G of weighted negative gradients and H of weighted second derivatives, a node predicts
-//! `G / (H + l2)`, and a split gains `G_L^2 / (H_L + l2) + G_R^2 / (H_R + l2) - G^2 / (H + l2)`. Both sums are
-//! integers, so scores depend neither on the order of rows nor on threads; scores are compared as `f64`.
+//! `G / (H + l2)`, and a split gains `G_L^2 / (H_L + l2) + G_R^2 / (H_R + l2) - G^2 / (H + l2)`. Both sums
+//! are integers, so scores depend neither on the order of rows nor on threads; scores are compared as `f64`.
 //!
 //! The gain is a convex function of `(G_L, H_L)`. So what the cuts within a bin can gain is at most what the
 //! corners gain of a rectangle that holds all their sums: `H_L` grows by at most that of the bin, and the sum

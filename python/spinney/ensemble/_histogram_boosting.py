@@ -6,7 +6,6 @@ They are a face over boosting by second derivatives.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -26,8 +25,6 @@ from spinney.ensemble._boosting import (
 )
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
-
     from spinney._fit.target import EncodedTarget
     from spinney._fit.task import Settings, Task
 
@@ -79,53 +76,6 @@ class HistogramBoosting(BaseGradientBoosting):
     @property
     def _max_bins(self) -> int | None:  # type: ignore[override]
         return None if self.max_bins is None else int(self.max_bins)
-
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        monitor: Callable[[int, Any, dict[str, Any]], Any] | None = None,
-        *,
-        X_val: Any = None,
-        y_val: Any = None,
-        sample_weight_val: Any = None,
-    ) -> Self:
-        """Grow the trees, round by round.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The training samples: numbers of any real dtype, in any memory order or sparse format.
-            NaN is a missing value; so are None and NA in data frames. Columns of categorical
-            features may hold strings or other values that can be sorted.
-        y : array-like of shape (n_samples,)
-            The targets: class labels of any type that can be sorted, or numbers.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights. None means 1 for all. Samples with weight 0 have no influence.
-        monitor : callable, default=None
-            Is called after each round with the number of the round, the estimator and a dict of
-            what `fit` works on. If it returns True, no further round begins.
-        X_val : {array-like, sparse matrix} of shape (n_val, n_features), default=None
-            Samples for early stopping, in the place of a share of `X`.
-        y_val : array-like of shape (n_val,), default=None
-            Their targets.
-        sample_weight_val : array-like of shape (n_val,), default=None
-            Their weights.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If a parameter or an argument is illegal. The message names it. Whatever is raised, the
-            estimator keeps the attributes it had before the call.
-        """
-        given = {"X_val": X_val, "y_val": y_val, "sample_weight_val": sample_weight_val}
-        return super().fit(X, y, sample_weight, monitor, **given)
 
     # --- Parameters -----------------------------------------------------------------------------
 
