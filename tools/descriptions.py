@@ -558,6 +558,33 @@ SURVIVAL_TREE = _ANY_ESTIMATOR + _TREE + _SURVIVAL
 SURVIVAL_FOREST = _ANY_GROWN_FOREST + _SURVIVAL
 LAZY_SURVIVAL_FOREST = _ANY_FOREST + _LAZY_FOREST + _SURVIVAL
 
+SURVIVAL_BOOSTING = (
+    BOOSTING
+    + """
+cause
+    The number of the cause whose events are predicted: events of other causes are censorings. None
+    means that all events are alike.
+loss
+    What the trees lower. "coxph": the negative logarithm of Cox's partial likelihood, of ties as
+    Breslow has it. "ipcwls": squared errors of the logarithms of times, where a sample whose event
+    is seen stands for those that were censored before.
+n_estimators
+    Number of rounds. A round grows one tree.
+monotonic_cst
+    For each feature 1 if raw predictions must not fall as the feature grows, -1 if they must
+    not rise, 0 if there is no constraint.
+expected_value_
+    The raw prediction if nothing is known of a sample: with the contributions of `shap_values`
+    it adds up to the raw prediction, which is the logarithm of a relative hazard, or of a time.
+unique_times_
+    The distinct times of the training samples, ascending.
+event_times_
+    Those at which there was an event (of `cause`).
+causes_
+    The numbers of the causes of events, ascending: 1 if `y` has bools.
+"""
+)
+
 # Arguments of `fit`.
 TRAINING = """
 X

@@ -44,6 +44,7 @@ VOCABULARY_OF = {
     "GradientBoostingRegressor": descriptions.BOOSTING,
     "HistGradientBoostingClassifier": descriptions.HISTOGRAM_BOOSTING,
     "HistGradientBoostingRegressor": descriptions.HISTOGRAM_BOOSTING,
+    "GradientBoostingSurvival": descriptions.SURVIVAL_BOOSTING,
     "CausalForest": descriptions.CAUSAL_FOREST,
     "IsolationForest": descriptions.ISOLATION_FOREST,
     "SurvivalTree": descriptions.SURVIVAL_TREE,

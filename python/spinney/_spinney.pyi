@@ -290,6 +290,9 @@ class Forest:
     def apply(
         self, x: Any, n_threads: int = 1, rows: tuple[int, int] | None = None
     ) -> NDArray[np.int64]: ...
+    def nearest(
+        self, x: Any, others: Any, k: int, n_threads: int = 1
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]: ...
     def decision_path(self, x: Any, n_threads: int = 1) -> tuple[Any, NDArray[np.int64]]: ...
 
 @final

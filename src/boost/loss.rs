@@ -126,7 +126,7 @@ impl Loss {
     /// most, or one step of Newton towards it. `rows` are the rows with a weight above 0.
     pub fn leaf_value(self, rows: &LeafRows<'_>, tree: usize, delta: f64) -> f64 {
         match self {
-            Self::SquaredError => rows.mean(|row| rows.pull(row)),
+            Self::SquaredError => rows.mean_pull(),
             Self::AbsoluteError => rows.quantile(0.5, |row| rows.residual(row)),
             Self::Quantile { level } => rows.quantile(level, |row| rows.residual(row)),
             Self::Huber { .. } => {
@@ -219,6 +219,11 @@ impl LeafRows<'_> {
         })
     }
 
+    /// The mean of the negative gradient.
+    pub fn mean_pull(&self) -> f64 {
+        self.mean(|row| self.pull(row))
+    }
+
     fn mean(&self, value: impl Fn(usize) -> f64) -> f64 {
         let (total, sum) = self.sums(value);
         sum / total
@@ -230,7 +235,7 @@ impl LeafRows<'_> {
         if denominator.abs() < LEAST_DENOMINATOR {
             return 0.0;
         }
-        factor * self.mean(|row| self.pull(row)) / denominator
+        factor * self.mean_pull() / denominator
     }
 
     /// The least value up to which the share of the weight is at least `level`. O(rows log(rows)), or O(rows)

@@ -7,6 +7,7 @@
 
 mod bins;
 mod bundles;
+mod cox;
 mod exact;
 mod gradients;
 mod growth;
@@ -14,11 +15,14 @@ mod histogram;
 mod leaves;
 mod loss;
 mod newton;
+mod objective;
 mod search;
 
 use std::sync::Arc;
 
+pub use cox::RiskSets;
 pub use loss::Loss;
+pub use objective::{Objective, Predicted};
 
 use crate::data::target::Weights;
 use crate::data::{Columns, Dataset, Target};
@@ -61,10 +65,9 @@ pub struct Rounds {
 }
 
 /// What boosting lowers, and how.
-#[derive(Debug, Clone)]
 pub struct Settings {
-    /// The loss.
-    pub loss: Loss,
+    /// What is lowered.
+    pub objective: Objective,
     /// What leaves are multiplied by.
     pub learning_rate: f64,
     /// If splits and leaves use second derivatives: what is added to the sums of these.
@@ -106,11 +109,11 @@ impl Rounds {
         runtime: &Runtime<'_>,
     ) -> Result<Self> {
         let n = data.n_samples();
-        let n_raw = n * settings.loss.n_raw();
+        let n_raw = n * settings.objective.n_raw();
         if y.len() != n || start.len() != n_raw || sums.len() != n_raw || target.n_samples() != n {
             return Err(Error::ShapeMismatch {
                 what: "the raw predictions",
-                expected: format!("{n} rows of {} numbers", settings.loss.n_raw()),
+                expected: format!("{n} rows of {} numbers", settings.objective.n_raw()),
                 got: format!("{} and {} numbers", start.len(), sums.len()),
             });
         }
@@ -141,13 +144,13 @@ impl Rounds {
         let n_cells = self.data.n_samples().saturating_mul(self.data.n_features());
         let serial = runtime.serial();
         let runtime = if n_cells < SPREAD_FROM_CELLS { &serial } else { runtime };
-        let n_raw = self.settings.loss.n_raw();
+        let n_raw = self.settings.objective.n_raw();
         if draw.seeds.len() != n_raw || draw.in_bag.is_some_and(|in_bag| in_bag.len() != self.y.len()) {
             let (what, got) = ("the draws of a round", format!("{} seeds", draw.seeds.len()));
             return Err(Error::ShapeMismatch { what, expected: format!("{n_raw} seeds and a bool per row"), got });
         }
         let before = draw.in_bag.map_or(f64::NAN, |in_bag| self.mean_loss(|row| !in_bag[row]));
-        if let Loss::Huber { level } = self.settings.loss {
+        if let Objective::Rows(Loss::Huber { level }) = self.settings.objective {
             let rows = self.target.weighted_samples();
             let all = LeafRows { rows: &rows, ..self.leaf_rows(&[]) };
             self.delta = all.quantile(level, |row| (self.y[row] - self.raw[row]).abs());
@@ -158,7 +161,7 @@ impl Rounds {
                 self.target.reweighted(&in_bag.iter().map(|&is_in| u32::from(is_in)).collect::<Vec<_>>())?
             }
         };
-        let pulls = self.pulls(runtime)?;
+        let pulls = self.settings.objective.pulls(self.predicted(), runtime)?;
         for (tree, (pulls, &seed)) in pulls.iter().zip(draw.seeds).enumerate() {
             self.grow(tree, pulls, &bag, seed, runtime)?;
         }
@@ -173,15 +176,15 @@ impl Rounds {
         let grown = self.grow_structure(tree, pulls, bag, &params, runtime)?;
         let by_node = RowsByNode::new(&self.data, &grown, runtime)?;
         let leaf_value = |node: usize| {
-            if self.settings.l2.is_some() && self.settings.loss.has_curvature() {
+            if self.settings.l2.is_some() && self.settings.objective.has_curvature() {
                 return grown.nodes().value[node];
             }
             let rows: Vec<u32> =
                 by_node.of(node).iter().copied().filter(|&row| bag.weights().is_positive(row as usize)).collect();
-            self.settings.loss.leaf_value(&LeafRows { rows: &rows, ..self.leaf_rows(pulls) }, tree, self.delta)
+            self.settings.objective.leaf_value(&LeafRows { rows: &rows, ..self.leaf_rows(pulls) }, tree, self.delta)
         };
         let values = leaf_values(&grown, &params, leaf_value);
-        let n_raw = self.settings.loss.n_raw();
+        let n_raw = self.settings.objective.n_raw();
         for (node, value) in leaves_of(&grown).map(|node| (node, values[node])) {
             for &row in by_node.of(node) {
                 self.sums[row as usize * n_raw + tree] += value;
@@ -210,12 +213,10 @@ impl Rounds {
             let grown = exact::grow(&self.data, bins, &target, params.tree(), runtime)?;
             return grown.map_or_else(|| grow_tree(&self.data, &target, params, runtime), Ok);
         }
-        let n_raw = settings.loss.n_raw();
-        let curvature = |(row, &pull): (usize, &f64)| {
-            let (y, raw) = (self.y[row], self.raw[row * n_raw + tree]);
-            if settings.l2.is_some() { settings.loss.curvature(y, raw, pull, tree) } else { 1.0 }
+        let curvatures = match settings.l2 {
+            Some(_) => settings.objective.curvatures(self.predicted(), tree, pulls),
+            None => vec![1.0; pulls.len()],
         };
-        let curvatures: Vec<f64> = pulls.iter().enumerate().map(curvature).collect();
         let derivatives = Derivatives { pulls, curvatures: &curvatures };
         let regularization = Regularization { l2: settings.l2.unwrap_or(0.0), reads_bins: settings.max_bins.is_none() };
         let (data, interactions) = ((&self.data, bins), settings.interactions.as_deref());
@@ -232,17 +233,8 @@ impl Rounds {
         }
     }
 
-    /// For each tree of a round, the negative gradient of the loss of each row.
-    fn pulls(&self, runtime: &Runtime<'_>) -> Result<Vec<Vec<f64>>> {
-        let n_raw = self.settings.loss.n_raw();
-        let mut pulls = vec![vec![0.0; self.y.len()]; n_raw];
-        let mut of_row = vec![0.0; n_raw];
-        for (row, raw) in self.raw.chunks_exact(n_raw).enumerate() {
-            runtime.check_in_turn(row)?;
-            self.settings.loss.pull(self.y[row], raw, self.delta, &mut of_row);
-            pulls.iter_mut().zip(&of_row).for_each(|(pulls, &pull)| pulls[row] = pull);
-        }
-        Ok(pulls)
+    fn predicted(&self) -> Predicted<'_> {
+        Predicted { y: &self.y, raw: &self.raw, weights: self.weights.as_deref(), delta: self.delta }
     }
 
     /// The residual from which on Huber's loss is absolute.
@@ -252,32 +244,8 @@ impl Rounds {
 
     /// The weighted mean of the loss of some rows.
     fn mean_loss(&self, counts: impl Fn(usize) -> bool) -> f64 {
-        let rows = (0..self.y.len()).filter(|&row| counts(row));
-        mean_loss_of_rows(rows, self.settings.loss, &self.y, &self.raw, self.weights.as_deref(), self.delta)
+        self.settings.objective.mean_loss(self.predicted(), counts)
     }
-}
-
-/// The weighted mean of a loss over all rows. `raw` is row-major `(n_samples, n_raw)`.
-pub fn mean_loss(loss: Loss, y: &[f64], raw: &[f64], weights: Option<&[f64]>, delta: f64) -> f64 {
-    mean_loss_of_rows(0..y.len(), loss, y, raw, weights, delta)
-}
-
-fn mean_loss_of_rows(
-    rows: impl Iterator<Item = usize>,
-    loss: Loss,
-    y: &[f64],
-    raw: &[f64],
-    weights: Option<&[f64]>,
-    delta: f64,
-) -> f64 {
-    let n_raw = loss.n_raw();
-    let (mut total, mut sum) = (0.0, 0.0);
-    for row in rows {
-        let weight = weights.map_or(1.0, |weights| weights[row]);
-        total += weight;
-        sum += weight * loss.value(y[row], &raw[row * n_raw..][..n_raw], delta);
-    }
-    sum / total
 }
 
 /// Chooses `n_in_bag` of some rows, given a number in [0, 1) for each, as scikit-learn does (selection

@@ -199,14 +199,12 @@ impl<W: SampleWeights> Ordered for BinaryGini<'_, W> {
         totals.second.into()
     }
 
-    fn pushes_sums(&self) -> bool {
-        true
-    }
-
-    fn push_sum(&self, node: &BinaryTotals, pushed: &mut Self::Pushed, weight: u64, sum: u128) {
-        let gained = pushed.excess.plus_product(sum as u64, node.weight as i64);
-        *pushed =
-            BinaryPushed { weight: pushed.weight + weight, excess: gained.minus_product(weight, node.second as i64) };
+    fn sum_pusher(&self) -> Option<impl Fn(&BinaryTotals, &mut Self::Pushed, u64, u128)> {
+        Some(|node: &BinaryTotals, pushed: &mut Self::Pushed, weight: u64, sum: u128| {
+            let gained = pushed.excess.plus_product(sum as u64, node.weight as i64);
+            let excess = gained.minus_product(weight, node.second as i64);
+            *pushed = BinaryPushed { weight: pushed.weight + weight, excess };
+        })
     }
 }
 

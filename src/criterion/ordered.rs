@@ -27,14 +27,11 @@ pub trait Ordered: Statistics {
     fn n_shares(&self) -> usize {
         0
     }
-    /// Whether [`push_sum`](Self::push_sum) may be called: there is one order, and the statistics
-    /// of a category are its weight and the weighted sum of the order's numbers.
-    fn pushes_sums(&self) -> bool {
-        false
-    }
-    /// Moves samples to the pushed side, given their weight and the weighted sum of the only
-    /// order's numbers.
-    fn push_sum(&self, _node: &Self::Totals, _pushed: &mut Self::Pushed, _weight: u64, _sum: u128) {
-        unreachable!("`pushes_sums` says whether sums can be pushed")
+    /// What moves samples of a node to the pushed side, given their weight and the weighted sum of the
+    /// only order's numbers. `None` if there are several orders, or if the statistics of a category
+    /// are more than these two numbers.
+    #[expect(clippy::type_complexity, reason = "types of a closure's arguments cannot be named in a trait")]
+    fn sum_pusher(&self) -> Option<impl Fn(&Self::Totals, &mut Self::Pushed, u64, u128)> {
+        None::<fn(&Self::Totals, &mut Self::Pushed, u64, u128)>
     }
 }

@@ -395,15 +395,20 @@ fn cuts_of(splits: &[Option<Candidate>]) -> Vec<SharedCut> {
     let mut cuts: Vec<SharedCut> = Vec::new();
     for (fold, split) in splits.iter().enumerate() {
         let Some(split) = split else { continue };
-        let serves = |cut: &&mut SharedCut| {
-            cut.split.feature == split.feature
-                && cut.split.missing == split.missing
-                && cut.split.last_left.max(split.last_left) < cut.split.first_right().min(split.first_right())
+        // The last rank on the left and the first one on the right of a cut for this fold, too.
+        let ranks = |cut: &SharedCut| {
+            let last_left = cut.split.last_left.max(split.last_left);
+            let first_right = cut.split.first_right()?.min(split.first_right()?);
+            (last_left < first_right).then_some((last_left, first_right))
         };
-        match cuts.iter_mut().find(serves) {
-            Some(cut) => {
-                cut.split.last_left = cut.split.last_left.max(split.last_left);
-                cut.split.cut = Cut::Before(cut.split.first_right().min(split.first_right()));
+        let serves = |cut: &&mut SharedCut| {
+            cut.split.feature == split.feature && cut.split.missing == split.missing && ranks(cut).is_some()
+        };
+        let found = cuts.iter_mut().find(serves);
+        match found.and_then(|cut| ranks(cut).map(|ranks| (cut, ranks))) {
+            Some((cut, (last_left, first_right))) => {
+                cut.split.last_left = last_left;
+                cut.split.cut = Cut::Before(first_right);
                 cut.folds.push(fold);
             }
             None => cuts.push(SharedCut { split: *split, folds: vec![fold] }),

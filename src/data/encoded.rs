@@ -240,7 +240,8 @@ impl RowEntries for EncodedMatrix {
         entries.extend(self.entries(row));
     }
 
-    fn merge(&self, _sum: f64, _value: f64) -> f64 {
-        unreachable!("a data set has one entry for a cell")
+    /// A data set has one entry for a cell.
+    fn merge(&self, _sum: f64, value: f64) -> f64 {
+        value
     }
 }

@@ -100,8 +100,8 @@ impl Hasher for IsHash {
         self.0
     }
 
-    fn write(&mut self, _bytes: &[u8]) {
-        unreachable!("only numbers are hashed");
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = bytes.iter().fold(self.0, |hash, &byte| hash.rotate_left(8) ^ u64::from(byte));
     }
 
     fn write_u64(&mut self, number: u64) {

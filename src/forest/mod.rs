@@ -32,7 +32,7 @@ use std::sync::Arc;
 pub use grow::{grow_forest, grow_tree};
 pub use isolation::{IsolationParams, grow_isolation_forest, grow_isolation_forest_of_numbers, tree_features};
 pub use lazy::{Explored, Kernel, LazyForest};
-pub use neighbours::{Leaves, Proximities, proximities};
+pub use neighbours::{Leaves, Nearest, Proximities, proximities};
 pub use predict::OobPrediction;
 pub use sampler::RowSampler;
 pub(crate) use sampler::check_sample_ids;

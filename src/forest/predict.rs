@@ -178,11 +178,11 @@ impl Forest {
         Ok(OobPrediction { values, n_trees })
     }
 
-    fn packed(&self) -> Vec<&PackedTree> {
+    pub(super) fn packed(&self) -> Vec<&PackedTree> {
         self.trees().collect()
     }
 
-    fn blocks<'x>(&self, x: &'x dyn Matrix, runtime: &Runtime<'_>) -> Result<RowBlocks<'x>> {
+    pub(super) fn blocks<'x>(&self, x: &'x dyn Matrix, runtime: &Runtime<'_>) -> Result<RowBlocks<'x>> {
         self.blocks_of(x, 0..x.shape().0, runtime)
     }
 

@@ -9,7 +9,7 @@ use super::array::{Array1, Array2, table};
 use super::forest::PyForest;
 use super::run::{catch, run};
 use super::task::Task;
-use crate::boost::{Draw, Loss, Rounds, Settings, choose_rows, mean_loss};
+use crate::boost::{Draw, Loss, Objective, Predicted, RiskSets, Rounds, Settings, choose_rows};
 use crate::forest::Forest;
 
 /// The learning rate, `l2_regularization`, the most bins of a column, and groups of features.
@@ -29,7 +29,8 @@ impl PyRounds {
     /// Encodes the matrix. The target of the task has numbers, or numbers of classes, and weights.
     ///
     /// `loss` is a name with a parameter: the level of "huber" and "quantile", the power of "deviance", or
-    /// the number of classes of "log_loss". `start` and `sums`, float64 of shape (n_samples, n_raw), are
+    /// the number of classes of "log_loss". Targets of "cox" are times, negative (or minus zero) where they
+    /// are censored. `start` and `sums`, float64 of shape (n_samples, n_raw), are
     /// what raw predictions begin with, and the sums of the leaves of earlier rounds.
     ///
     /// `way` has the learning rate; the regularization by `l2_regularization`, which asks for second
@@ -45,10 +46,10 @@ impl PyRounds {
         start: PyReadonlyArray2<'py, f64>,
         sums: PyReadonlyArray2<'py, f64>,
     ) -> PyResult<Self> {
-        let loss = read_loss(&loss.0, loss.1)?;
-        let (learning_rate, l2, max_bins, interactions) = way;
-        let settings = Settings { loss, learning_rate, l2, max_bins, interactions };
         let y = task.numbers()?;
+        let objective = read_objective(&loss.0, loss.1, &y)?;
+        let (learning_rate, l2, max_bins, interactions) = way;
+        let settings = Settings { objective, learning_rate, l2, max_bins, interactions };
         let raw = (start.as_slice()?.to_vec(), sums.as_slice()?.to_vec());
         let (rounds, max_features, with_missing) = task.grow(x, task.plan(x)?, |data, plan, runtime| {
             let data = (data.clone(), plan.target.clone());
@@ -116,6 +117,10 @@ impl PyRounds {
     }
 }
 
+fn read_objective(name: &str, parameter: f64, y: &[f64]) -> PyResult<Objective> {
+    if name == "cox" { Ok(Objective::Cox(RiskSets::new(y))) } else { read_loss(name, parameter).map(Objective::Rows) }
+}
+
 fn read_loss(name: &str, parameter: f64) -> PyResult<Loss> {
     match name {
         "squared_error" => Ok(Loss::SquaredError),
@@ -155,7 +160,8 @@ pub fn mean_loss_of<'py>(
     sample_weight: Option<PyReadonlyArray1<'py, f64>>,
     delta: f64,
 ) -> PyResult<f64> {
-    let loss = read_loss(&loss.0, loss.1)?;
+    let (y, raw) = (y.as_slice()?, raw.as_slice()?);
     let weights = sample_weight.as_ref().map(|weights| weights.as_slice()).transpose()?;
-    catch(|| Ok(mean_loss(loss, y.as_slice()?, raw.as_slice()?, weights, delta)))
+    let objective = read_objective(&loss.0, loss.1, y)?;
+    catch(|| Ok(objective.mean_loss(Predicted { y, raw, weights, delta }, |_| true)))
 }

@@ -8,7 +8,7 @@ use numpy::{IntoPyArray, PyArray3, PyArrayMethods, PyReadonlyArray1, PyReadonlyA
 use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
-use super::array::{Array1, Array2, csr_matrix, run_with_matrix, table};
+use super::array::{Array1, Array2, csr_matrix, run_with_matrix, table, with_matrix};
 use super::run::{catch, run};
 use super::sections::{Reduced, StoredTrees, TreeState, reduce, tree_sections, tree_state, with_slices};
 use super::task::{Draws, Grown, Task};
@@ -17,7 +17,7 @@ use crate::data::Matrix;
 use crate::error::Result;
 use crate::explain::{KeptPlans, thresholds_around};
 use crate::files::{Outline, tree_format};
-use crate::forest::{Forest, Member, OobPrediction, grow_forest};
+use crate::forest::{Forest, Member, Nearest, OobPrediction, grow_forest};
 use crate::memory;
 use crate::runtime::Runtime;
 
@@ -291,6 +291,23 @@ impl PyForest {
         let apply =
             |forest: &Forest, x: &dyn Matrix, runtime: &Runtime<'_>| forest.apply_rows(x, range_of(rows, x), runtime);
         table(x.py(), self.run(x, n_threads, apply)?, self.outline()?.trees.len())
+    }
+
+    /// For each row the rows of `others` that share most leaves with it, and the shares of the trees in which
+    /// they do. Shape (n_samples, k), int64 and float64; -1 and 0 where fewer share a leaf.
+    #[pyo3(signature = (x, others, k, n_threads = 1))]
+    fn nearest<'py>(
+        &self,
+        x: &Bound<'py, PyAny>,
+        others: &Bound<'py, PyAny>,
+        k: usize,
+        n_threads: usize,
+    ) -> PyResult<(Array2<'py, i64>, Array2<'py, f64>)> {
+        let forest = self.forest(x.py())?;
+        let Nearest { indices, shares } = with_matrix(others, |others| {
+            run_with_matrix(x, n_threads, None, |x, runtime| forest.nearest(x, others, k, runtime))
+        })?;
+        Ok((table(x.py(), indices, k)?, table(x.py(), shares, k)?))
     }
 
     /// What each tree predicts for each row. Shape (n_samples, n_trees, n_values), float64. `rows` are the

@@ -73,11 +73,11 @@ impl Candidate {
         if Some(rank) == missing_rank { self.missing_go_left() } else { rank <= self.last_left }
     }
 
-    /// The first rank that goes right, where the threshold is not random.
-    pub(crate) fn first_right(&self) -> u32 {
+    /// The first rank that goes right, where the threshold is between two ranks.
+    pub(crate) fn first_right(&self) -> Option<u32> {
         match self.cut {
-            Cut::Before(first_right) => first_right,
-            Cut::Random { .. } | Cut::At(_) | Cut::Ranks(_) => unreachable!("the threshold is between two ranks"),
+            Cut::Before(first_right) => Some(first_right),
+            Cut::Random { .. } | Cut::At(_) | Cut::Ranks(_) => None,
         }
     }
 

@@ -395,7 +395,11 @@ def check_consistent(model, X, y):
         curves = model.predict_cumulative_hazard_function(
             X, return_array=True, times=model.event_times_
         )
-        np.testing.assert_allclose(curves.sum(axis=1), model.predict(X), rtol=1e-9)
+        if hasattr(model, "baseline_cumulative_hazard_"):
+            hazards = np.outer(np.exp(model.predict(X)), model.baseline_cumulative_hazard_)
+            np.testing.assert_allclose(curves, hazards, rtol=1e-9)
+        else:
+            np.testing.assert_allclose(curves.sum(axis=1), model.predict(X), rtol=1e-9)
     if getattr(model, "oob_score", False):
         check_out_of_bag(model, X)
 

@@ -8,6 +8,7 @@ import pytest
 
 import spinney.survival
 from spinney.survival import (
+    GradientBoostingSurvival,
     RandomSurvivalForest,
     StepFunction,
     SurvivalTree,
@@ -57,6 +58,24 @@ def test_forests_are_as_good():
         for seed in (0, 1)
     ]
     assert min(scores[:2]) > max(scores[2:]) - 0.02
+
+
+@pytest.mark.parametrize("decimals", [1, 8])
+@pytest.mark.parametrize("subsample", [1.0, 0.5])
+def test_boosting_has_its_trees(decimals, subsample):
+    """Also with times that are tied, and with samples that each round draws."""
+    from sksurv.ensemble import GradientBoostingSurvivalAnalysis as Theirs
+
+    X, y = make_data(0, 300)
+    y["time"] = np.round(y["time"], decimals)
+    settings = {"n_estimators": 20, "max_depth": 2, "subsample": subsample, "random_state": 0}
+    ours, theirs = (kind(**settings).fit(X, y) for kind in (GradientBoostingSurvival, Theirs))
+    np.testing.assert_allclose(ours.predict(X), theirs.predict(X), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(
+        ours.predict_survival_function(X, return_array=True),
+        theirs.predict_survival_function(X, return_array=True),
+        atol=1e-9,
+    )
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -8,6 +8,8 @@ import pytest
 import sklearn.ensemble
 import sklearn.tree
 from sklearn.datasets import load_wine
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import spinney
 from spinney.conversion import register_m2cgen, register_mlflow, register_onnx
@@ -82,6 +84,41 @@ def test_onnx_predicts_the_mean(estimator_class):
     found = session.run(None, {session.get_inputs()[0].name: X})[-1]
     expected = mean_of(model, X)
     np.testing.assert_allclose(found.reshape(expected.shape), expected, atol=5e-7)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        spinney.GradientBoostingClassifier(n_estimators=10),
+        spinney.GradientBoostingRegressor(n_estimators=10, second_order=True),
+        spinney.HistGradientBoostingClassifier(max_iter=10),
+        spinney.HistGradientBoostingRegressor(max_iter=10),
+        make_pipeline(StandardScaler(), spinney.HistGradientBoostingRegressor(max_iter=10)),
+        spinney.IsolationForest(n_estimators=10, random_state=0),
+    ],
+    ids=repr,
+)
+def test_onnx_predicts_what_boosting_and_isolation_forests_do(model):
+    """Their converters read what `to_sklearn` makes."""
+    skl2onnx = pytest.importorskip("skl2onnx")
+    onnxruntime = pytest.importorskip("onnxruntime")
+    register_onnx()
+    model.fit(X, Y)
+    converted = skl2onnx.to_onnx(model, X[:1], target_opset={"": 18, "ai.onnx.ml": 3})
+    session = onnxruntime.InferenceSession(converted.SerializeToString())
+    found = session.run(None, {session.get_inputs()[0].name: X})[-1]
+    if hasattr(model, "predict_proba"):
+        found = np.array([[of_row[label] for label in model.classes_] for of_row in found])
+    names = ("predict_proba", "decision_function", "predict")
+    expected = getattr(model, next(name for name in names if hasattr(model, name)))(X)
+    np.testing.assert_allclose(found.reshape(expected.shape), expected, atol=1e-6)
+    with pytest.raises(ValueError, match="ONNX has no splits by sets of categories"):
+        skl2onnx.to_onnx(
+            spinney.HistGradientBoostingRegressor(max_iter=2, categorical_features=[0]).fit(
+                X.astype(int) % 5, Y
+            ),
+            X[:1],
+        )
 
 
 class Assembler:

@@ -73,6 +73,16 @@ def test_proximities_out_of_bag(forest, n_jobs):
     np.testing.assert_allclose(forest.proximity(X, oob_score=True).toarray(), expected, rtol=1e-15)
 
 
+def test_nearest_rows_of_all_rows(forest):
+    """The rows of several tasks, on several threads."""
+    forest, X = forest
+    expected = share_leaves(forest, X, X)
+    for n_jobs in (1, 3):
+        indices, shares = forest.set_params(n_jobs=n_jobs).nearest(X, 3, Y=X)
+        np.testing.assert_array_equal(indices, np.argsort(-expected, axis=1, kind="stable")[:, :3])
+        np.testing.assert_allclose(shares, np.take_along_axis(expected, indices, 1), rtol=1e-15)
+
+
 def test_nearest_rows_of_a_forest(forest):
     forest, X = forest
     indices, shares = forest.nearest(X[:9], 4, Y=X)

@@ -85,6 +85,15 @@ class BoostingParameters(ImpurityParameters):
 
 
 @with_parameters
+class SurvivalBoostingParameters(BoostingParameters):
+    """Of gradient boosting of times of events."""
+
+    criterion: str = field(init=False)
+    init: Any = field(init=False)
+    cause: int | None = None
+
+
+@with_parameters
 class HistogramParameters:
     """Of boosting with the names of scikit-learn's histogram boosting."""
 

@@ -6,10 +6,13 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
+import sklearn.ensemble
+
 from spinney.conversion._classes import list_counterparts
 
-# Their converters read private attributes of scikit-learn's classes.
-_LEFT_OUT = ("GradientBoostingClassifier", "GradientBoostingRegressor", "IsolationForest")
+# Converters of these read private attributes of what `to_sklearn` makes, which turns histogram
+# boosting into the exact one.
+_BY_SKLEARN = ("GradientBoostingClassifier", "GradientBoostingRegressor", "IsolationForest")
 
 
 def register_onnx() -> None:
@@ -17,8 +20,8 @@ def register_onnx() -> None:
 
     Call it once, before `skl2onnx.to_onnx` or `skl2onnx.convert_sklearn`. ONNX compares in float32:
     see :meth:`RandomForestClassifier.to_sklearn` for what that means. Models with categorical
-    features are refused; isolation forests and boosting are converted by their `to_sklearn` first.
-    A quantile forest becomes the forest that predicts its mean.
+    features are refused, and so is what `to_sklearn` refuses of boosting. A quantile forest becomes
+    the forest that predicts its mean.
 
     Raises
     ------
@@ -40,23 +43,34 @@ def register_onnx() -> None:
     # Its public functions would also register a converter anew, with options of its own.
     alias_of = operators.sklearn_operator_name_map
     for ours, theirs in list_counterparts():
-        if theirs in alias_of and theirs.__name__ not in _LEFT_OUT and ours not in alias_of:
-            alias = alias_of[ours] = alias_of[theirs]
-            if theirs in parsers:
-                parsers[ours] = parsers[theirs]
-            shapes[alias] = _refuse_categories(shapes[alias])
+        name = theirs.__name__.removeprefix("Hist")
+        kind = getattr(sklearn.ensemble, name, theirs)
+        if kind in alias_of and ours not in alias_of:
+            alias = alias_of[ours] = alias_of[kind]
+            if kind in parsers:
+                parsers[ours] = parsers[kind]
+            shapes[alias] = _take_ours(shapes[alias], ours, name in _BY_SKLEARN)
 
 
-def _refuse_categories(find_shapes: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Return a function of an operator that raises ValueError if it has categorical features."""
+def _take_ours(
+    find_shapes: Callable[[Any], Any], ours: type[Any], is_converted: bool
+) -> Callable[[Any], Any]:
+    """Return a function of an operator that makes what the converters can read of a model of ours.
+
+    It raises ValueError if the model has categorical features. `is_converted` tells whether the
+    converters, which are called after it, get what `to_sklearn` returns.
+    """
 
     def check_and_find(operator: Any) -> Any:
-        # The converters of scikit-learn's classes have them, too.
-        if getattr(operator.raw_operator, "is_categorical_", None) is not None:
+        model = operator.raw_operator
+        # The converters of scikit-learn's classes have it, too.
+        if getattr(model, "is_categorical_", None) is not None:
             raise ValueError(
                 "ONNX has no splits by sets of categories, and the estimator has categorical "
                 "features. Fit it to encoded categories instead."
             )
+        if is_converted and type(model) is ours:
+            operator.raw_operator = model.to_sklearn()
         return find_shapes(operator)
 
     return check_and_find

@@ -30,8 +30,9 @@ def convert_boosting_to_treelite(estimator: Any) -> Any:
         )
     loss, forest = estimator._loss, estimator.forest_
     n_raw, n_trees = loss.n_raw, len(forest)
-    function = {"deviance": "exponential", "log_loss": "sigmoid", "exponential": "sigmoid"}
-    name = "softmax" if n_raw > 1 else function.get(loss.name, "identity")
+    function = {"log_loss": "sigmoid", "exponential": "sigmoid"}
+    of_number = "exponential" if loss.is_of_logs else "identity"
+    name = "softmax" if n_raw > 1 else function.get(loss.name, of_number)
     is_steep = loss.name == "exponential"
     task = "kRegressor" if name in ("identity", "exponential") else "kBinaryClf"
     builder = model_builder.ModelBuilder(

@@ -127,7 +127,7 @@ class BoostedTrees(StoredTrees, FeatureReader, ShapValues, PartialDependence):
         """
         X = self._validate_X_predict(X)
         leaves = self.forest_.apply(X, self._count_threads())
-        if self._task == "regression":
+        if self._task != "classification":
             return leaves
         return leaves.reshape(-1, self.n_estimators_, self.n_trees_per_iteration_)
 

@@ -276,6 +276,11 @@ class BaseGradientBoosting(BoostedTrees, BaseTreeEstimator):
 
     def _validate_X_y(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
         X, y = super()._validate_X_y(X, y)
+        self._check_outputs(y)
+        return X, y
+
+    def _check_outputs(self, y: NDArray[Any]) -> None:
+        """Raise ValueError if there are several targets, and warn of one that is a column."""
         if y.ndim == 2 and y.shape[1] > 1:
             raise ValueError(
                 f"y should be a 1d array, got an array of shape {y.shape} instead: gradient "
@@ -287,7 +292,6 @@ class BaseGradientBoosting(BoostedTrees, BaseTreeEstimator):
                 "shape of y to (n_samples, ), for example using ravel().",
                 DataConversionWarning,
             )
-        return X, y
 
     def _check_alike(self, before: dict[str, Any]) -> None:
         """Raise ValueError if a warm start has other features or classes than the earlier call."""

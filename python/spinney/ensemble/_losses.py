@@ -26,7 +26,12 @@ class Loss(NamedTuple):
     @property
     def key(self) -> tuple[str, float]:
         """What the compiled part reads."""
-        return self.name, self.parameter
+        return "squared_error" if self.name == "ipcwls" else self.name, self.parameter
+
+    @property
+    def is_of_logs(self) -> bool:
+        """Whether logarithms are predicted."""
+        return self.name in ("deviance", "ipcwls")
 
     @property
     def factor(self) -> float:
@@ -47,7 +52,7 @@ class Loss(NamedTuple):
         """Return raw predictions, (n_samples, n_raw), for numbers or shares of all classes."""
         if self.name not in ("log_loss", "exponential"):
             numbers = predictions.astype(np.float64).reshape(-1, 1)
-            return np.log(numbers) if self.name == "deviance" else numbers
+            return np.log(numbers) if self.is_of_logs else numbers
         shares = np.clip(predictions, _LEAST_SHARE, 1.0 - _LEAST_SHARE, dtype=np.float64)
         if self.n_raw > 1:
             logs = np.log(shares)
@@ -59,7 +64,7 @@ class Loss(NamedTuple):
     def predict(self, raw: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return numbers of shape (n_samples,), or shares of the classes."""
         if self.name not in ("log_loss", "exponential"):
-            return np.exp(raw[:, 0]) if self.name == "deviance" else raw[:, 0]
+            return np.exp(raw[:, 0]) if self.is_of_logs else raw[:, 0]
         if self.n_raw > 1:
             shares: NDArray[np.float64] = softmax(raw, axis=1)
             return shares

@@ -1,6 +1,7 @@
 """When an event will happen: trees and forests for times that may be censored."""
 
 from spinney._fit.survival import Concordance, concordance_index, kaplan_meier_estimator
+from spinney.survival._boosting import GradientBoostingSurvival
 from spinney.survival._forest import ExtraSurvivalTrees, RandomSurvivalForest
 from spinney.survival._lazy import LazySurvivalForest
 from spinney.survival._scorers import make_survival_scorer
@@ -16,6 +17,7 @@ from spinney.survival._tree import SurvivalTree
 __all__ = [
     "Concordance",
     "ExtraSurvivalTrees",
+    "GradientBoostingSurvival",
     "LazySurvivalForest",
     "RandomSurvivalForest",
     "StepFunction",

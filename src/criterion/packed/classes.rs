@@ -177,8 +177,8 @@ impl<W: SampleWeights, M: Measure> Packed<ClassCriterion<'_, W, M>> for PackedCl
         compare_means(mean(a), mean(b))
     }
 
-    fn class_weight(&self, class: usize, bin: u8) -> f64 {
-        self.counts(bin)[class].to_f64()
+    fn class_weights(&self) -> Option<impl Fn(usize, u8) -> f64> {
+        Some(|class: usize, bin| self.counts(bin)[class].to_f64())
     }
 
     fn put_in_order(&mut self, _node: &ClassTotals<M::Sum>, bins: &[u8]) {

@@ -151,10 +151,10 @@ pub trait Packed<C: Statistics + ?Sized>: Send {
     /// (see [`Ordered`](super::Ordered)). Bins are numbered as they were counted.
     fn compare_bins(&self, number: usize, a: u8, b: u8) -> Ordering;
 
-    /// The weight of a class in a bin, as it was counted; only for criteria that order by
+    /// The weight of a class in a bin, as it was counted. `None` for criteria that do not order by
     /// [shares](super::Ordered::n_shares).
-    fn class_weight(&self, _class: usize, _bin: u8) -> f64 {
-        unreachable!("the criterion has no shares")
+    fn class_weights(&self) -> Option<impl Fn(usize, u8) -> f64> {
+        None::<fn(usize, u8) -> f64>
     }
 
     /// Makes the histogram one of these bins alone, in this order. Bins are numbered as they were

@@ -149,17 +149,17 @@ impl<W: SampleWeights> CriterionRows<BinaryGini<'_, W>> for BinaryRows {
     }
 
     #[inline]
-    fn of_lanes(lanes: &Components<InOneInteger>, i: usize) -> i32 {
-        lanes.lefts[0][i]
+    fn of_lanes(lanes: &Components<InOneInteger>, i: usize) -> Option<i32> {
+        Some(lanes.lefts[0][i])
     }
 
-    fn row(&self, lanes: &Components<InOneInteger>, row: usize) -> (i64, i64) {
+    fn row(&self, lanes: &Components<InOneInteger>, row: usize) -> Option<(i64, i64)> {
         let (weight, excess) = unpacked(lanes.cells[0][row]);
-        (weight.into(), excess.into())
+        Some((weight.into(), excess.into()))
     }
 
-    fn excess(&left: &i32) -> i64 {
-        unpacked(left).1.into()
+    fn excess(&left: &i32) -> Option<i64> {
+        Some(unpacked(left).1.into())
     }
 }
 

@@ -135,8 +135,8 @@ impl<M: Measure> Lanes for ByClass<M> {
         _level: Level,
         _ranks: &[ByColumn<u32>],
         _scores: &mut [ByColumn<f64>],
-    ) -> ByColumn<f64> {
-        unreachable!("columns are searched one by one")
+    ) -> Option<ByColumn<f64>> {
+        None
     }
 
     fn score_below(&self, _level: Level, ranks: &[u32], end: u32) -> f64 {

@@ -283,8 +283,13 @@ impl<F: SumFormat> Lanes for Components<F> {
     }
 
     #[inline]
-    fn score_columns(&mut self, level: Level, ranks: &[ByColumn<u32>], scores: &mut [ByColumn<f64>]) -> ByColumn<f64> {
-        score_columns::<F>(level, ranks, &self.cells, self.whole, scores)
+    fn score_columns(
+        &mut self,
+        level: Level,
+        ranks: &[ByColumn<u32>],
+        scores: &mut [ByColumn<f64>],
+    ) -> Option<ByColumn<f64>> {
+        Some(score_columns::<F>(level, ranks, &self.cells, self.whole, scores))
     }
 
     #[inline]

@@ -33,7 +33,12 @@ pub trait Lanes: Send + Sized {
     fn score_again<const N: usize>(&mut self, level: Level, ranks: &[u32], lasts: &[u32], scores: &mut [f64]) -> f64;
 
     /// Scores columns side by side: see [`SmallRows::score_columns`].
-    fn score_columns(&mut self, level: Level, ranks: &[ByColumn<u32>], scores: &mut [ByColumn<f64>]) -> ByColumn<f64>;
+    fn score_columns(
+        &mut self,
+        level: Level,
+        ranks: &[ByColumn<u32>],
+        scores: &mut [ByColumn<f64>],
+    ) -> Option<ByColumn<f64>>;
 
     /// The score of the cut that sends rows of a rank below `end` left.
     fn score_below(&self, level: Level, ranks: &[u32], end: u32) -> f64;
@@ -159,17 +164,17 @@ pub trait CriterionRows<C: Statistics + ?Sized>: Held {
     fn cut(&self, criterion: &C, left: &Self::Left) -> SmallCut;
     /// The exact order of two cuts.
     fn compare(&self, criterion: &C, a: &Self::Left, b: &Self::Left) -> Ordering;
-    /// The sums in lanes of a cut; only if they are exact.
-    fn of_lanes(_lanes: &Self::Lanes, _i: usize) -> Self::Left {
-        unreachable!("the sums are not exact")
+    /// The sums in lanes of a cut, if they are exact.
+    fn of_lanes(_lanes: &Self::Lanes, _i: usize) -> Option<Self::Left> {
+        None
     }
-    /// The weight and the excess of a row of the node, exactly.
-    fn row(&self, _lanes: &Self::Lanes, _row: usize) -> (i64, i64) {
-        unreachable!("there are no categories")
+    /// The weight and the excess of a row of the node, exactly, if [categories](Held::CATEGORIES) are served.
+    fn row(&self, _lanes: &Self::Lanes, _row: usize) -> Option<(i64, i64)> {
+        None
     }
-    /// The exact excess of the rows on the left.
-    fn excess(_left: &Self::Left) -> i64 {
-        unreachable!("there are no categories")
+    /// The exact excess of the rows on the left, if categories are served.
+    fn excess(_left: &Self::Left) -> Option<i64> {
+        None
     }
 }
 
@@ -317,7 +322,7 @@ impl<C: Statistics, R: CriterionRows<C>> SmallRows<C> for SmallKernel<R> {
         level: Level,
         ranks: &[ByColumn<u32>],
         scores: &mut [ByColumn<f64>],
-    ) -> ByColumn<f64> {
+    ) -> Option<ByColumn<f64>> {
         self.set_lanes(criterion, &[]);
         self.lanes.score_columns(level, ranks, scores)
     }
@@ -346,10 +351,10 @@ impl<C: Statistics, R: CriterionRows<C>> SmallRows<C> for SmallKernel<R> {
 
     #[inline]
     fn scored_cut(&self, criterion: &C, i: usize, ranks: &[u32], last: u32) -> SmallCut {
-        if R::ARE_EXACT {
-            return self.rows.cut(criterion, &R::of_lanes(&self.lanes, i));
-        }
-        let [left] = self.rows.lefts(criterion, &self.lanes, ranks, |rank| [rank <= last]);
+        let left = R::of_lanes(&self.lanes, i).unwrap_or_else(|| {
+            let [left] = self.rows.lefts(criterion, &self.lanes, ranks, |rank| [rank <= last]);
+            left
+        });
         self.rows.cut(criterion, &left)
     }
 
@@ -393,17 +398,17 @@ impl<C: Statistics, R: CriterionRows<C>> SmallRows<C> for SmallKernel<R> {
         self.rows.compare(criterion, &a, &b)
     }
 
-    fn compare_subset_mean(&self, criterion: &C, units: &[u32], subset: u32) -> Ordering {
+    fn compare_subset_mean(&self, criterion: &C, units: &[u32], subset: u32) -> Option<Ordering> {
         let [left] = self.rows.lefts(criterion, &self.lanes, units, |unit| [unit & subset != 0]);
-        R::excess(&left).cmp(&0)
+        R::excess(&left).map(|excess| excess.cmp(&0))
     }
 
     fn add_units(&mut self, criterion: &C, units: &[u8], n_units: usize) {
         self.set_lanes(criterion, &[]);
         self.units.clear();
         self.units.resize(n_units, (0, 0));
-        for (row, &unit) in units.iter().enumerate() {
-            let (weight, excess) = self.rows.row(&self.lanes, row);
+        let rows = (0..units.len()).map_while(|row| self.rows.row(&self.lanes, row));
+        for ((weight, excess), &unit) in rows.zip(units) {
             let unit = &mut self.units[usize::from(unit)];
             *unit = (unit.0 + weight, unit.1 + excess);
         }

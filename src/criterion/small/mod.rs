@@ -201,7 +201,7 @@ pub trait SmallRows<C: Statistics + ?Sized>: Send + Sized {
         scores: &mut [f64; LANES],
     ) -> f64;
 
-    /// Whether [`score_columns`](Self::score_columns) is there.
+    /// Whether [`score_columns`](Self::score_columns) scores.
     fn scores_columns(&self) -> bool {
         false
     }
@@ -209,15 +209,15 @@ pub trait SmallRows<C: Statistics + ?Sized>: Send + Sized {
     /// As [`score_cuts`](Self::score_cuts), for [`COLUMNS`] columns of a node of at most [`FEW_ROWS`].
     /// `ranks` has the ranks of the node's rows in each column. Each column is cut after the rank of each
     /// row, and `scores` has the scores of these cuts. Returns the highest score of each column: minus
-    /// infinity if the column does not vary. O(rows^2).
+    /// infinity if the column does not vary. `None` if columns are only searched one by one. O(rows^2).
     fn score_columns(
         &mut self,
         _criterion: &C,
         _level: Level,
         _ranks: &[ByColumn<u32>],
         _scores: &mut [ByColumn<f64>],
-    ) -> ByColumn<f64> {
-        unreachable!("columns are searched one by one")
+    ) -> Option<ByColumn<f64>> {
+        None
     }
 
     /// The least score that the best of some cuts may have if the highest score of these cuts is
@@ -264,10 +264,10 @@ pub trait SmallRows<C: Statistics + ?Sized>: Send + Sized {
     /// The exact order of two of these cuts. O(rows).
     fn compare_subsets(&self, criterion: &C, units: &[u32], a: u32, b: u32) -> Ordering;
 
-    /// Compares the mean of a subset with the mean of the node. Only for criteria with one
+    /// Compares the mean of a subset with the mean of the node. `None` for criteria that have not one
     /// [order](super::Ordered) by means.
-    fn compare_subset_mean(&self, _criterion: &C, _units: &[u32], _subset: u32) -> Ordering {
-        unreachable!("the criterion has several orders")
+    fn compare_subset_mean(&self, _criterion: &C, _units: &[u32], _subset: u32) -> Option<Ordering> {
+        None
     }
 
     /// Adds up the rows of each unit of categories: `units[i]`, below `n_units`, is the unit of row

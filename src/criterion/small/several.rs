@@ -121,12 +121,17 @@ impl Lanes for Squares {
     }
 
     #[inline]
-    fn score_columns(&mut self, level: Level, ranks: &[ByColumn<u32>], scores: &mut [ByColumn<f64>]) -> ByColumn<f64> {
+    fn score_columns(
+        &mut self,
+        level: Level,
+        ranks: &[ByColumn<u32>],
+        scores: &mut [ByColumn<f64>],
+    ) -> Option<ByColumn<f64>> {
         let Self { first, others } = self;
         if others.is_empty() {
             return first.score_columns(level, ranks, scores);
         }
-        score_columns(level, ranks, &first.cells, others, first.whole, scores)
+        Some(score_columns(level, ranks, &first.cells, others, first.whole, scores))
     }
 
     #[inline]

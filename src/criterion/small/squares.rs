@@ -185,12 +185,12 @@ impl<W: SampleWeights> CriterionRows<SquaredError<'_, W>> for SquareRows {
         self.exact(a).compare(&self.exact(b))
     }
 
-    fn row(&self, _lanes: &Components<InOneInteger>, row: usize) -> (i64, i64) {
-        (self.row_weights[row].into(), self.row_excesses[row])
+    fn row(&self, _lanes: &Components<InOneInteger>, row: usize) -> Option<(i64, i64)> {
+        Some((self.row_weights[row].into(), self.row_excesses[row]))
     }
 
-    fn excess(&(_, excess): &(i32, i64)) -> i64 {
-        excess
+    fn excess(&(_, excess): &(i32, i64)) -> Option<i64> {
+        Some(excess)
     }
 }
 

@@ -112,7 +112,7 @@ impl SmallSums {
 
     fn exact_by_logs(&self, left: impl Fn(usize, &OutputNumbers) -> (i32, i64)) -> ExactScore {
         let mut numerator = ABOVE_ALL;
-        let Some(log2) = self.log2 else { unreachable!("the loss has logarithms") };
+        let log2 = self.log2.unwrap_or_else(Log2::new);
         let log = |of: i64| i128::from(log2.log2(of as u64));
         for (number, output) in self.outputs.iter().enumerate() {
             let (weight, excess) = left(number, output);
@@ -343,13 +343,13 @@ impl<C: OverSums> SmallRows<C> for SmallSums {
         score(level, units, row_weights, outputs, all_lefts, whole, weights, all_scores)
     }
 
-    fn compare_subset_mean(&self, _criterion: &C, units: &[u32], subset: u32) -> Ordering {
+    fn compare_subset_mean(&self, _criterion: &C, units: &[u32], subset: u32) -> Option<Ordering> {
         let OutputNumbers { row_excesses, totals, .. } = &self.outputs[0];
         let (left, excess) = sums_where(units, &self.row_weights, row_excesses, |unit| unit & subset != 0);
-        match C::LOSS {
+        Some(match C::LOSS {
             LOGS => (excess * self.weight).cmp(&(totals.sum * i64::from(left))),
             _ => excess.cmp(&0),
-        }
+        })
     }
 
     fn scored_cut(&self, _criterion: &C, i: usize, _ranks: &[u32], _last: u32) -> SmallCut {

@@ -47,7 +47,7 @@ fn check_columns<C: Criterion>(
     let mut lanes_scores = vec![[0.0; COLUMNS]; lanes.len()];
     let highest_of_all = rows.score_columns(criterion, level, &lanes, &mut lanes_scores);
     let expected = std::array::from_fn(|i| if i + 1 < COLUMNS { highest } else { f64::NEG_INFINITY });
-    assert_eq!(highest_of_all, expected);
+    assert_eq!(highest_of_all, Some(expected));
     for (scores_of_row, rank) in lanes_scores.iter().zip(ranks) {
         let i = ends.binary_search(rank).unwrap();
         assert!(scores_of_row[..COLUMNS - 1].iter().all(|&score| score == scores[i]));

@@ -426,13 +426,11 @@ impl<W: SampleWeights> Ordered for SquaredError<'_, W> {
         (totals.outputs[order].sum.to_i128() + i128::from(totals.weight) * i128::from(ABOVE_ZERO)) as u128
     }
 
-    fn pushes_sums(&self) -> bool {
-        self.n_outputs == 1
-    }
-
-    fn push_sum(&self, _node: &Self::Totals, pushed: &mut Self::Pushed, weight: u64, sum: u128) {
-        pushed.weight += weight;
-        pushed.first = pushed.first.plus_sum(sum as i128 - i128::from(weight) * i128::from(ABOVE_ZERO));
+    fn sum_pusher(&self) -> Option<impl Fn(&Self::Totals, &mut Self::Pushed, u64, u128)> {
+        (self.n_outputs == 1).then_some(|_: &Self::Totals, pushed: &mut Self::Pushed, weight: u64, sum: u128| {
+            pushed.weight += weight;
+            pushed.first = pushed.first.plus_sum(sum as i128 - i128::from(weight) * i128::from(ABOVE_ZERO));
+        })
     }
 }
 

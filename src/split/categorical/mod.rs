@@ -167,7 +167,13 @@ impl<C: Criterion> Categorical<'_, C> {
     }
 
     /// Offers the cuts of an order, pushing the sums of one unit after the other. O(units).
-    fn offer_sums(&self, order: &UnitOrder, scan: &mut C::Scan, best: &mut Best<C>) {
+    fn offer_sums(
+        &self,
+        order: &UnitOrder,
+        push: &impl Fn(&C::Totals, &mut C::Pushed, u64, u128),
+        scan: &mut C::Scan,
+        best: &mut Best<C>,
+    ) {
         let NodeSearch { search, node, order: features } = self.at;
         let (criterion, totals, feature) = (search.criterion, node.totals, self.column.feature);
         // The order is a permutation, and its inverse tells the unit of each place.
@@ -177,7 +183,7 @@ impl<C: Criterion> Categorical<'_, C> {
         let mut n_pushed = 0;
         for (place, &unit) in (0..).zip(&units) {
             let UnitSum { weight, sum } = order.sums[unit as usize];
-            criterion.push_sum(totals, &mut pushed, weight, sum);
+            push(totals, &mut pushed, weight, sum);
             n_pushed += self.units.n_rows[unit as usize] as usize;
             if !criterion.may_score(totals, scan, pushed, best.floor()) {
                 continue;
@@ -240,9 +246,9 @@ pub(crate) fn search<C: Criterion>(
     let units = Units::new(at.search.data, column, at.search.params.min_samples_category);
     if units.len() > 1 {
         let categorical = Categorical { at, column, units: &units };
-        let pushes_sums = at.search.criterion.pushes_sums();
-        categorical.visit_orders(None, |order| match &order.sums[..] {
-            [_, ..] if pushes_sums => categorical.offer_sums(&order, scan, best),
+        let push = at.search.criterion.sum_pusher();
+        categorical.visit_orders(None, |order| match &push {
+            Some(push) if !order.sums.is_empty() => categorical.offer_sums(&order, push, scan, best),
             _ => categorical.offer_rows(&order, scan, best),
         });
     }

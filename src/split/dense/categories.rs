@@ -174,11 +174,13 @@ impl<C: Criterion> CountedCategories<'_, C> {
             let order = sorted(n_units, &|a, b| self.packed.compare_bins(number, bin(a), bin(b)));
             self.offer(order.into_iter(), number, scan, best);
         }
-        if n_shares > 0 && numbers.len() > 2 {
-            let mut classes = ClassWeights::default();
+        let mut classes = ClassWeights::default();
+        if let Some(weight) = self.packed.class_weights().filter(|_| n_shares > 0 && numbers.len() > 2) {
             for &class in &numbers {
-                classes.push_class(self.units.iter().map(|&bin| self.packed.class_weight(class, bin)));
+                classes.push_class(self.units.iter().map(|&bin| weight(class, bin)));
             }
+        }
+        if classes.n_classes() > 0 {
             let coordinates = classes.component(n_units);
             let order = sorted(n_units, &|a, b| coordinates[a as usize].total_cmp(&coordinates[b as usize]));
             self.offer(order.into_iter(), criterion.n_orders(), scan, best);

@@ -107,10 +107,10 @@ impl<C: Criterion> SmallNode<'_, C> {
         // subsets are such cuts, unless all means are equal. The cut with fewer units on the left is
         // the lower one.
         let by_mean = subsets::orders(self.search.criterion, n_units).is_none()
-            && lefts.iter().any(|&left| rows.compare_subset_mean(criterion, units, left) != Ordering::Equal);
+            && lefts.iter().any(|&left| rows.compare_subset_mean(criterion, units, left).is_some_and(Ordering::is_ne));
         let left = |cut: usize| {
             let all = (1 << n_units) - 1;
-            if by_mean && rows.compare_subset_mean(criterion, units, lefts[cut]) != Ordering::Less {
+            if by_mean && rows.compare_subset_mean(criterion, units, lefts[cut]).is_none_or(Ordering::is_ge) {
                 all & !lefts[cut]
             } else {
                 lefts[cut]

@@ -36,11 +36,16 @@ struct LaneColumn {
 }
 
 impl<C: Criterion> SmallNode<'_, C> {
-    /// Searches the columns of a node of at most [`FEW_ROWS`]. Returns how many of them vary.
+    /// Searches the columns of a node of at most [`FEW_ROWS`]. Returns how many of them vary; `None` if the
+    /// criterion searches columns one by one.
     ///
     /// A column with missing values in the node takes two lanes: one in which their rank is above all
     /// others, and one in which it is 0, below all others.
-    pub(super) fn search_columns<R: SmallRows<C>>(&mut self, scratch: &mut SmallScratch<R>, features: &[u32]) -> u32 {
+    pub(super) fn search_columns<R: SmallRows<C>>(
+        &mut self,
+        scratch: &mut SmallScratch<R>,
+        features: &[u32],
+    ) -> Option<u32> {
         let mut ranks = [[0; COLUMNS]; FEW_ROWS];
         let ranks = &mut ranks[..scratch.node.n_samples()];
         let load = |scratch: &SmallScratch<R>, ranks: &mut [ByColumn<u32>], lane, feature| {
@@ -53,14 +58,14 @@ impl<C: Criterion> SmallNode<'_, C> {
                     load(scratch, ranks, lane, feature);
                 }
                 let lane = |lane: usize| LaneColumn { feature: features[lane], missing: None };
-                n_varying += self.search_lanes(scratch, ranks, features.len(), lane);
+                n_varying += self.search_lanes(scratch, ranks, features.len(), lane)?;
             }
-            return n_varying;
+            return Some(n_varying);
         }
         let mut lanes = SmallVec::<[LaneColumn; COLUMNS]>::new();
         for &feature in features {
             if lanes.len() + 1 >= COLUMNS {
-                n_varying += self.search_lanes(scratch, ranks, lanes.len(), |lane| lanes[lane]);
+                n_varying += self.search_lanes(scratch, ranks, lanes.len(), |lane| lanes[lane])?;
                 lanes.clear();
             }
             let lane = lanes.len();
@@ -75,7 +80,7 @@ impl<C: Criterion> SmallNode<'_, C> {
                 lanes.push(LaneColumn { feature, missing: Some(Side::Left) });
             }
         }
-        n_varying + self.search_lanes(scratch, ranks, lanes.len(), |lane| lanes[lane])
+        Some(n_varying + self.search_lanes(scratch, ranks, lanes.len(), |lane| lanes[lane])?)
     }
 
     /// Searches the columns in the lanes. Returns how many of them vary.
@@ -86,11 +91,11 @@ impl<C: Criterion> SmallNode<'_, C> {
         ranks: &[ByColumn<u32>],
         n_lanes: usize,
         lanes: impl Fn(usize) -> LaneColumn,
-    ) -> u32 {
+    ) -> Option<u32> {
         let mut scores = [[0.0; COLUMNS]; FEW_ROWS];
         let scores = &mut scores[..ranks.len()];
         let level = self.search.level;
-        let mut highest = scratch.rows.score_columns(self.search.criterion, level, ranks, scores);
+        let mut highest = scratch.rows.score_columns(self.search.criterion, level, ranks, scores)?;
         let may_win = |&score: &f64| !self.is_low(score, |best| scratch.rows.least_to_win(best));
         if highest.iter().any(may_win) {
             highest = scratch.legal.remove_in_columns(level, ranks, scores, highest);
@@ -110,6 +115,6 @@ impl<C: Criterion> SmallNode<'_, C> {
             let cuts = ranks.iter().zip(&*scores).map(|(ranks, scores)| (ranks[lane], scores[lane]));
             self.offer_by_rank(scratch, feature, cuts, highest[lane], missing);
         }
-        n_varying
+        Some(n_varying)
     }
 }

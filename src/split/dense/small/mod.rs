@@ -288,8 +288,11 @@ impl<R> SmallScratch<R> {
     {
         let Columns::Dense(columns) = search.data.columns() else { return None };
         let n = self.node.n_samples();
-        if n == 2 && !search.criterion.forbids_cuts() && search.all_legal() {
-            let (feature, ranks) = self.first_difference(search, columns, key)?;
+        if let &[first, second] = self.samples()
+            && !search.criterion.forbids_cuts()
+            && search.all_legal()
+        {
+            let (feature, ranks) = first_difference(search, columns, key, [first, second])?;
             let highest = ranks[0].max(ranks[1]);
             if !search.data.is_categorical(feature) && search.data.missing_rank(feature) != Some(highest) {
                 return Some(self.part_pair(search, key, feature, ranks));
@@ -324,8 +327,12 @@ impl<R> SmallScratch<R> {
             if start == 0 && search.data.n_samples() >= ask_ahead_from() {
                 ask_for(columns, &features, self.samples());
             }
-            if start == 0 && self.are_side_by_side && (3..=FEW_ROWS).contains(&n) {
-                n_varying += node.search_columns(self, &features);
+            if start == 0
+                && self.are_side_by_side
+                && (3..=FEW_ROWS).contains(&n)
+                && let Some(n_found) = node.search_columns(self, &features)
+            {
+                n_varying += n_found;
                 start = end;
                 continue;
             }
@@ -359,29 +366,25 @@ impl<R> SmallScratch<R> {
     }
 }
 
-impl<R> SmallScratch<R> {
-    /// The first drawn column in which the two rows of the node differ, and their ranks in it.
-    fn first_difference<C: Criterion>(
-        &self,
-        search: &Search<'_, C>,
-        columns: &DenseColumns,
-        key: NodeKey,
-    ) -> Option<(u32, [u32; 2])>
-    where
-        R: SmallRows<C>,
-    {
-        let [first, second] = self.samples() else { unreachable!("the node has two rows") };
-        let order = key.feature_order(search.data.n_features());
-        order.find(search.level, |feature| {
-            let column = columns.column(feature);
-            if column.is_constant() {
-                return None;
-            }
-            let ranks = [column.rank(*first), column.rank(*second)];
-            (ranks[0] != ranks[1]).then_some((feature, ranks))
-        })
-    }
+/// The first drawn column in which two rows differ, and their ranks in it.
+fn first_difference<C: Criterion>(
+    search: &Search<'_, C>,
+    columns: &DenseColumns,
+    key: NodeKey,
+    rows: [u32; 2],
+) -> Option<(u32, [u32; 2])> {
+    let order = key.feature_order(search.data.n_features());
+    order.find(search.level, |feature| {
+        let column = columns.column(feature);
+        if column.is_constant() {
+            return None;
+        }
+        let ranks = rows.map(|row| column.rank(row));
+        (ranks[0] != ranks[1]).then_some((feature, ranks))
+    })
+}
 
+impl<R> SmallScratch<R> {
     /// Parts the two rows of the node, which have these ranks in a column of numbers. No score is needed, as
     /// every such column parts them alike.
     fn part_pair<C: Criterion>(

@@ -1,0 +1,102 @@
+//! What boosting lowers: a loss that is a sum over rows, or Cox's partial likelihood.
+
+use super::cox::RiskSets;
+use super::loss::{LeafRows, Loss};
+use crate::error::Result;
+use crate::runtime::Runtime;
+
+/// What boosting lowers.
+pub enum Objective {
+    /// The sum of a loss over the rows.
+    Rows(Loss),
+    /// The negative logarithm of Cox's partial likelihood.
+    Cox(RiskSets),
+}
+
+/// The rows of training or of validation, and what is predicted for them.
+#[derive(Clone, Copy)]
+pub struct Predicted<'a> {
+    /// The target of each row, or its class.
+    pub y: &'a [f64],
+    /// Raw predictions, row-major `(n_samples, n_raw)`.
+    pub raw: &'a [f64],
+    /// The weight of each row; `None` if all are 1.
+    pub weights: Option<&'a [f64]>,
+    /// The residual from which on Huber's loss is absolute.
+    pub delta: f64,
+}
+
+impl Objective {
+    /// The raw predictions of a row, and the trees of a round.
+    pub fn n_raw(&self) -> usize {
+        if let Self::Rows(loss) = self { loss.n_raw() } else { 1 }
+    }
+
+    /// The weighted mean of the loss of the rows that count.
+    pub fn mean_loss(&self, rows: Predicted<'_>, counts: impl Fn(usize) -> bool) -> f64 {
+        let Predicted { y, raw, weights, delta } = rows;
+        let loss = match self {
+            Self::Cox(risks) => return risks.mean_loss(y, raw, weights, counts),
+            Self::Rows(loss) => loss,
+        };
+        let n_raw = loss.n_raw();
+        let (mut total, mut sum) = (0.0, 0.0);
+        for row in (0..y.len()).filter(|&row| counts(row)) {
+            let weight = weights.map_or(1.0, |weights| weights[row]);
+            total += weight;
+            sum += weight * loss.value(y[row], &raw[row * n_raw..][..n_raw], delta);
+        }
+        sum / total
+    }
+
+    /// For each tree of a round, the negative gradient of the loss of each row.
+    pub fn pulls(&self, rows: Predicted<'_>, runtime: &Runtime<'_>) -> Result<Vec<Vec<f64>>> {
+        let n_raw = self.n_raw();
+        let mut pulls = vec![vec![0.0; rows.y.len()]; n_raw];
+        match self {
+            Self::Cox(risks) => risks.pulls(rows.y, rows.raw, rows.weights, &mut pulls[0]),
+            Self::Rows(loss) => {
+                let mut of_row = vec![0.0; n_raw];
+                for (row, raw) in rows.raw.chunks_exact(n_raw).enumerate() {
+                    runtime.check_in_turn(row)?;
+                    loss.pull(rows.y[row], raw, rows.delta, &mut of_row);
+                    pulls.iter_mut().zip(&of_row).for_each(|(pulls, &pull)| pulls[row] = pull);
+                }
+            }
+        }
+        Ok(pulls)
+    }
+
+    /// Whether [`curvatures`](Self::curvatures) are second derivatives.
+    pub fn has_curvature(&self) -> bool {
+        if let Self::Rows(loss) = self { loss.has_curvature() } else { true }
+    }
+
+    /// The second derivative of the loss of each row by its raw prediction number `tree`; 1 where there is
+    /// none, as for absolute errors. `pulls` are the negative gradients.
+    pub fn curvatures(&self, rows: Predicted<'_>, tree: usize, pulls: &[f64]) -> Vec<f64> {
+        match self {
+            Self::Cox(risks) => {
+                let mut curvatures = vec![0.0; pulls.len()];
+                risks.curvatures(rows.y, rows.raw, rows.weights, &mut curvatures);
+                curvatures
+            }
+            Self::Rows(loss) => {
+                let raw = rows.raw.iter().skip(tree).step_by(loss.n_raw());
+                let all = pulls.iter().zip(rows.y).zip(raw);
+                all.map(|((&pull, &y), &raw)| loss.curvature(y, raw, pull, tree)).collect()
+            }
+        }
+    }
+
+    /// What a leaf adds to raw prediction `tree` of its rows. `rows` are the rows with a weight above 0.
+    ///
+    /// In Cox's likelihood, leaves depend on each other through the rows at risk, so that there is no best
+    /// constant of one leaf: it is the mean of the negative gradient, as in gradient descent.
+    pub fn leaf_value(&self, rows: &LeafRows<'_>, tree: usize, delta: f64) -> f64 {
+        match self {
+            Self::Cox(_) => rows.mean_pull(),
+            Self::Rows(loss) => loss.leaf_value(rows, tree, delta),
+        }
+    }
+}

@@ -1,0 +1,220 @@
+"""Boosting of times, compared with loops over samples and with the rest of boosting."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+
+import spinney
+from spinney.survival import GradientBoostingSurvival, concordance_index
+from spinney.tree import DecisionTreeRegressor
+
+
+@pytest.fixture
+def data():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 12, size=(160, 4)).astype(float)
+    times = np.ceil(5 * rng.exponential(np.exp(0.2 * X[:, 0] - 0.1 * X[:, 1])))
+    ends = np.ceil(rng.exponential(30, size=160))
+    return X, (times <= ends, np.minimum(times, ends))
+
+
+def gradient(events, times, raw, weights):
+    """Return the negative gradient of the loss by each sample, per weight."""
+    pulls = np.empty(len(raw))
+    for row in range(len(raw)):
+        exposure = 0.0
+        for other in np.flatnonzero(events & (times <= times[row])):
+            exposure += weights[other] / np.sum((weights * np.exp(raw))[times >= times[other]])
+        pulls[row] = events[row] - np.exp(raw[row]) * exposure
+    return pulls
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_trees_follow_the_gradient_of_the_partial_likelihood(data, weighted):
+    X, (events, times) = data
+    weights = 1.0 + np.arange(160) % 3 if weighted else np.ones(160)
+    model = GradientBoostingSurvival(n_estimators=6, max_depth=2, learning_rate=0.5, random_state=0)
+    model.fit(X, (events, times), sample_weight=weights if weighted else None)
+    raw = np.zeros(160)
+    for number in range(6):
+        pulls = gradient(events, times, raw, weights)
+        # A split that ties with another may be any of them, so that values are compared.
+        tree = model.estimators_[number, 0].tree_
+        leaves = model.apply(X)[:, number]
+        for leaf in np.unique(leaves):
+            rows = leaves == leaf
+            mean = np.average(pulls[rows], weights=weights[rows])
+            np.testing.assert_allclose(tree.value[leaf, 0, 0], mean, rtol=1e-9, atol=1e-12)
+        twin = DecisionTreeRegressor(max_depth=2, random_state=0)
+        twin.fit(X, pulls, sample_weight=weights)
+        error = np.average((pulls - twin.predict(X)) ** 2, weights=weights)
+        own = np.average((pulls - tree.value[leaves, 0, 0]) ** 2, weights=weights)
+        np.testing.assert_allclose(own, error, rtol=1e-6)
+        raw += 0.5 * tree.value[leaves, 0, 0]
+    np.testing.assert_allclose(model.predict(X), raw, rtol=1e-12)
+
+
+def test_scores_of_rounds_are_partial_likelihoods(data):
+    X, (events, times) = data
+    model = GradientBoostingSurvival(n_estimators=3, random_state=0).fit(X, (events, times))
+    for staged, score in zip(model.staged_predict(X), model.train_score_, strict=True):
+        at_risk = [np.log(np.sum(np.exp(staged[times >= time]))) for time in times[events]]
+        np.testing.assert_allclose(score, np.sum(at_risk - staged[events]) / 160, rtol=1e-12)
+
+
+def test_leaves_of_second_order_are_steps_of_newton(data):
+    X, (events, times) = data
+    model = GradientBoostingSurvival(
+        n_estimators=1, max_depth=2, second_order=True, l2_regularization=0.5, random_state=0
+    ).fit(X, (events, times))
+    sizes = [1.0 / np.sum(times >= time) for time in times[events]]
+    first = np.array([np.sum(np.array(sizes)[times[events] <= t]) for t in times])
+    second = np.array([np.sum(np.square(sizes)[times[events] <= t]) for t in times])
+    pulls, curvatures = events - first, first - second
+    leaves, tree = model.apply(X)[:, 0], model.estimators_[0, 0].tree_
+    for leaf in np.unique(leaves):
+        rows = leaves == leaf
+        expected = pulls[rows].sum() / (curvatures[rows].sum() + 0.5)
+        np.testing.assert_allclose(tree.value[leaf, 0, 0], expected, rtol=1e-6)
+
+
+def test_curves_follow_from_the_baseline_and_the_relative_hazard(data):
+    X, (events, times) = data
+    model = GradientBoostingSurvival(n_estimators=20, random_state=0).fit(X, (events, times))
+    raw, baseline = model.predict(X), 0.0
+    for place, time in enumerate(model.event_times_):
+        n_events = np.sum(events & (times == time))
+        baseline += n_events / np.sum(np.exp(raw[times >= time]))
+        np.testing.assert_allclose(model.baseline_cumulative_hazard_[place], baseline, rtol=1e-12)
+        hazards = model.predict_cumulative_hazard_function(X, return_array=True, times=[time])
+        np.testing.assert_allclose(hazards[:, 0], baseline * np.exp(raw), rtol=1e-12)
+    survival = model.predict_survival_function(X[:5])
+    array = model.predict_survival_function(X[:5], return_array=True)
+    for function, values in zip(survival, array, strict=True):
+        np.testing.assert_array_equal(function(model.unique_times_), values)
+        assert function(-1.0) == 1.0
+    incidence = model.predict_cumulative_incidence_function(X[:5], return_array=True)
+    np.testing.assert_allclose(incidence, 1.0 - array)
+    assert (model.predict_quantile(X[:5]) > 0).all()
+
+
+def test_without_features_curves_are_those_of_all_samples(data):
+    _, (events, times) = data
+    model = GradientBoostingSurvival(n_estimators=2).fit(np.zeros((160, 1)), (events, times))
+    found = model.predict_survival_function(np.zeros((1, 1)), return_array=True)[0]
+    hazards = [
+        np.sum(events & (times == time)) / np.sum(times >= time) for time in np.unique(times)
+    ]
+    np.testing.assert_allclose(found, np.exp(-np.cumsum(hazards)), rtol=1e-12)
+
+
+@pytest.mark.parametrize("loss", ["coxph", "ipcwls"])
+@pytest.mark.parametrize("second_order", [False, True])
+def test_same_predictions_for_any_storage_threads_and_copies(data, loss, second_order):
+    X, (events, times) = data
+    model = GradientBoostingSurvival(
+        loss=loss, n_estimators=15, second_order=second_order, random_state=0
+    )
+    expected = clone(model).fit(X, (events, times)).predict(X)
+    frame = pd.DataFrame({"died": events, "days": times})
+    for rows, y, n_jobs in (
+        (sparse.csr_matrix(X), frame, 1),
+        (sparse.csc_matrix(X), (events.astype(int), times), 3),
+        (pd.DataFrame(X), (events, times), 2),
+        (spinney.Dataset(X), (events, times), 1),
+    ):
+        found = clone(model).set_params(n_jobs=n_jobs).fit(rows, y).predict(X)
+        np.testing.assert_array_equal(found, expected)
+    counts = np.arange(160) % 3
+    copies = np.repeat(np.arange(160), counts)
+    weighted = clone(model).fit(X, (events, times), sample_weight=counts)
+    repeated = clone(model).fit(X[copies], (events[copies], times[copies]))
+    if loss == "coxph":
+        np.testing.assert_allclose(weighted.predict(X), repeated.predict(X), rtol=1e-9)
+        for name in ("event_times_", "unique_times_"):
+            np.testing.assert_array_equal(getattr(weighted, name), getattr(repeated, name))
+
+
+def test_it_orders_new_samples():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(1500, 5))
+    times = rng.exponential(np.exp(-X[:, 0] + 0.5 * X[:, 1] ** 2))
+    ends = rng.exponential(3.0, size=1500)
+    y = (times <= ends, np.minimum(times, ends))
+    first, last = slice(0, 1000), slice(1000, 1500)
+    of = lambda rows: (y[0][rows], y[1][rows])  # noqa: E731
+    truth = concordance_index(*of(last), (X[:, 0] - 0.5 * X[:, 1] ** 2)[last]).cindex
+    # Squared errors see the times of events alone.
+    for loss, less in (("coxph", 0.02), ("ipcwls", 0.05)):
+        model = GradientBoostingSurvival(loss=loss, random_state=0).fit(X[first], of(first))
+        assert model.score(X[last], of(last)) > truth - less, loss
+
+
+def test_missing_values_categories_and_early_stopping(data):
+    X, (events, times) = data
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    frame["d"] = pd.Categorical.from_codes((X[:, 3] % 3).astype(int), ["x", "y", "z"])
+    frame.loc[::7, "a"] = np.nan
+    model = GradientBoostingSurvival(
+        n_estimators=200, n_iter_no_change=3, categorical_features=["d"], random_state=0
+    ).fit(frame, (events, times))
+    assert model.n_estimators_ < 200
+    assert np.isfinite(model.predict(frame)).all()
+    given = GradientBoostingSurvival(n_estimators=200, n_iter_no_change=3, random_state=0)
+    given.fit(
+        X[:120], (events[:120], times[:120]), X_val=X[120:], y_val=(events[120:], times[120:])
+    )
+    assert given.n_estimators_ < 200
+
+
+def test_causes_are_events_of_one_kind(data):
+    X, (events, times) = data
+    codes = np.where(events, 1 + np.arange(160) % 2, 0)
+    found = GradientBoostingSurvival(n_estimators=5, cause=2, random_state=0).fit(X, (codes, times))
+    alone = GradientBoostingSurvival(n_estimators=5, random_state=0).fit(X, (codes == 2, times))
+    np.testing.assert_array_equal(found.predict(X), alone.predict(X))
+    assert found.score(X, (codes, times)) == alone.score(X, (codes == 2, times))
+    with pytest.raises(ValueError, match="competing causes"):
+        found.predict_cumulative_incidence_function(X, cause=2)
+
+
+def test_explanations_and_files(data, tmp_path):
+    X, y = data
+    for loss in ("coxph", "ipcwls"):
+        model = GradientBoostingSurvival(loss=loss, n_estimators=8, random_state=0).fit(X, y)
+        raw = model.predict(X) if loss == "coxph" else np.log(model.predict(X))
+        sums = model.shap_values(X).sum(axis=1) + model.expected_value_
+        np.testing.assert_allclose(sums, raw, rtol=1e-9)
+        model.save(tmp_path / "model.spinney")
+        for copy in (spinney.load(tmp_path / "model.spinney"), pickle.loads(pickle.dumps(model))):
+            np.testing.assert_array_equal(copy.predict(X), model.predict(X))
+            if loss == "coxph":
+                np.testing.assert_array_equal(
+                    copy.predict_survival_function(X, return_array=True),
+                    model.predict_survival_function(X, return_array=True),
+                )
+        more = clone(model).set_params(warm_start=True, n_estimators=4).fit(X, y)
+        more.set_params(n_estimators=8).fit(X, y)
+        np.testing.assert_array_equal(more.predict(X), model.predict(X))
+        with pytest.raises(TypeError, match="scikit-learn has no survival models"):
+            model.to_sklearn()
+
+
+def test_bad_arguments_are_named(data):
+    X, (events, times) = data
+    with pytest.raises(ValueError, match="loss"):
+        GradientBoostingSurvival(loss="squared").fit(X, (events, times))
+    with pytest.raises(ValueError, match="cause"):
+        GradientBoostingSurvival(cause=0).fit(X, (events, times))
+    with pytest.raises(ValueError, match="times of events above 0"):
+        GradientBoostingSurvival(loss="ipcwls").fit(X, (events, times - times[events].min()))
+    model = GradientBoostingSurvival(n_estimators=1).fit(X, (events, times))
+    with pytest.raises(ValueError, match="oob_score=True needs a grown forest"):
+        model.predict_survival_function(X, oob_score=True)
+    model = GradientBoostingSurvival(loss="ipcwls", n_estimators=1).fit(X, (events, times))
+    with pytest.raises(ValueError, match="need loss='coxph'"):
+        model.predict_survival_function(X)
