@@ -25,11 +25,12 @@ from spinney._fit.draws import Draws, Growth
 from spinney._fit.params import TREE_PARAMETERS
 from spinney._fit.target import EncodedTarget
 from spinney._fit.task import Task
-from spinney._spinney import Columns, Rounds, mean_loss_of, sum_rounds
+from spinney._spinney import Columns, sum_rounds
 from spinney.ensemble._boosted_trees import BoostedTrees
 from spinney.ensemble._boosting_report import VerboseReporter
 from spinney.ensemble._interactions import interaction_groups
 from spinney.ensemble._losses import Loss
+from spinney.ensemble._quantile_rounds import make_rounds
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -358,8 +359,7 @@ class BaseGradientBoosting(BoostedTrees, BaseTreeEstimator):
         if isinstance(self.init, str):
             self.init_ = self.init
         elif self.init is None:
-            anything = np.zeros((y.shape[0], 1))
-            self.init_ = self._loss.make_init().fit(anything, y, sample_weight=weights)
+            self.init_ = self._loss.fit_init(y, weights)
         else:
             self.init_ = clone(self.init)
             told = {}
@@ -435,7 +435,7 @@ class BaseGradientBoosting(BoostedTrees, BaseTreeEstimator):
         l2 = float(self.l2_regularization) if self.second_order else None
         groups = interaction_groups(self.interaction_cst, self.n_features_in_)
         way = (float(self.learning_rate), l2, self._max_bins, groups)
-        rounds = Rounds(matrix, task, loss.key, way, start, sums)
+        rounds = make_rounds(matrix, task, loss, way, start, sums)
         self.max_features_ = rounds.max_features
         growth = Growth(self._select_tree_params(), rounds.max_features, rounds.with_missing)
         growths = self._growths if n_grown else []
@@ -475,7 +475,7 @@ class BaseGradientBoosting(BoostedTrees, BaseTreeEstimator):
     def _make_stopping(
         self,
         validation: Validation | None,
-        rounds: Rounds,
+        rounds: Any,
         training: Training,  # noqa: ARG002 - a class that scores them needs it
     ) -> Any:
         """Return what ends the rounds early, or None."""
@@ -489,15 +489,15 @@ class BaseGradientBoosting(BoostedTrees, BaseTreeEstimator):
         The random state is asked in the order in which scikit-learn asks it, so that the trees of
         both get the same samples.
         """
-        n_raw, rng = self._loss.n_raw, self._rng
+        n_seeds, rng = self._loss.n_seeds, self._rng
         if n_samples is None:
-            drawn = rng.randint(_N_SEEDS, size=(n_rounds, n_raw))
+            drawn = rng.randint(_N_SEEDS, size=(n_rounds, n_seeds))
             return None, drawn.astype(np.uint64) + np.uint64(FIRST_SEED)
         uniform = np.empty((n_rounds, n_samples))
-        seeds = np.empty((n_rounds, n_raw), dtype=np.uint64)
+        seeds = np.empty((n_rounds, n_seeds), dtype=np.uint64)
         for of_round, of_trees in zip(uniform, seeds, strict=True):
             of_round[:] = rng.uniform(size=n_samples)
-            of_trees[:] = [FIRST_SEED + rng.randint(_N_SEEDS) for _ in range(n_raw)]
+            of_trees[:] = [FIRST_SEED + rng.randint(_N_SEEDS) for _ in range(n_seeds)]
         return uniform, seeds
 
     def _make_scores(self, n_grown: int, draws_rows: bool) -> None:
@@ -555,7 +555,7 @@ class BaseGradientBoosting(BoostedTrees, BaseTreeEstimator):
 class ValidationLoss:
     """The loss of samples of validation, after each round."""
 
-    def __init__(self, model: BaseGradientBoosting, validation: Validation, rounds: Rounds) -> None:
+    def __init__(self, model: BaseGradientBoosting, validation: Validation, rounds: Any) -> None:
         self._model, self._validation, self._rounds = model, validation, rounds
         self._sums = np.zeros_like(validation.start)
         if "forest_" in vars(model):
@@ -571,13 +571,13 @@ class ValidationLoss:
         """Return the mean loss."""
         loss, samples = self._model._loss, self._validation
         raw = samples.start + self._model.learning_rate * self._sums
-        return mean_loss_of(loss.key, samples.y, raw, samples.weights, self._rounds.delta)
+        return loss.mean(samples.y, raw, samples.weights, self._rounds.delta)
 
 
 class _EarlyStopping:
     """Says when the loss of samples of validation has not fallen for some rounds."""
 
-    def __init__(self, model: BaseGradientBoosting, validation: Validation, rounds: Rounds) -> None:
+    def __init__(self, model: BaseGradientBoosting, validation: Validation, rounds: Any) -> None:
         self._model, self._loss = model, ValidationLoss(model, validation, rounds)
         self._history = np.full(model.n_iter_no_change, np.inf)
 
