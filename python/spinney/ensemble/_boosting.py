@@ -19,13 +19,14 @@ from spinney._base.estimator import BaseTreeEstimator
 from spinney._base.features import FIRST_SEED
 from spinney._common.checks import check_int, check_sample_weight, check_verbose, is_bool
 from spinney._common.messages import warn_caller
-from spinney._data.arrays import CompressedMatrix, to_rows
+from spinney._data.arrays import CompressedMatrix, to_native, to_rows
 from spinney._data.categories import have_same_categories
 from spinney._fit.draws import Draws, Growth
 from spinney._fit.params import TREE_PARAMETERS
 from spinney._fit.target import EncodedTarget
 from spinney._fit.task import Task
 from spinney._spinney import Columns, sum_rounds
+from spinney.dataset import Dataset
 from spinney.ensemble._boosted_trees import BoostedTrees
 from spinney.ensemble._boosting_report import VerboseReporter
 from spinney.ensemble._interactions import interaction_groups
@@ -232,8 +233,11 @@ class BaseGradientBoosting(BoostedTrees, BaseTreeEstimator):
             raise ValueError("y_val is provided, but X_val was not provided.")
         if given[0] is not None and given[1] is None:
             raise ValueError("X_val is provided, but y_val was not provided.")
-        X, _, sample_weight = training
-        matrix, task, draws = self._read_data(settings, *training)
+        X, y, sample_weight = training
+        if isinstance(X, Dataset):
+            # The columns of a view do not know that rows are numbers in the view.
+            X = X._own()
+        matrix, task, draws = self._read_data(settings, X, y, sample_weight)
         leaves_out = self._leaves_out(task.target.y.shape[0], given[0] is not None)
         target = task.target
         is_warm = bool(self.warm_start) and "forest_" in before
@@ -242,10 +246,14 @@ class BaseGradientBoosting(BoostedTrees, BaseTreeEstimator):
         self._loss = self._make_loss(target)
         y = np.ascontiguousarray(target.y[:, 0], dtype=np.float64)
         weights = draws.sample_weight
-        whole = (matrix, X, y, weights)
         left_out: NDArray[Any] | None = None
         if leaves_out:
             rows, left_out = self._leave_out(y)
+            if isinstance(matrix, Columns) and not _have_all_categories(matrix, rows):
+                # Columns of some rows number the categories of these; an array keeps the codes.
+                matrix = to_native(matrix.decode())
+        whole = (matrix, X, y, weights)
+        if left_out is not None:
             matrix, X, y, weights = (_take(part, rows) for part in whole)
         if not is_warm:
             self._forget()
@@ -589,6 +597,17 @@ class _EarlyStopping:
             self._history[i % len(self._history)] = now
             return False
         return True
+
+
+def _have_all_categories(columns: Columns, rows: NDArray[Any]) -> bool:
+    """Return whether each category of the columns is one of these rows."""
+    if not columns.n_categories:
+        return True
+    present = _take(columns, rows).present_codes()
+    return all(
+        codes is None or len(codes) == n
+        for codes, n in zip(present, columns.n_categories, strict=True)
+    )
 
 
 def _take(part: Any, rows: NDArray[Any]) -> Any:
