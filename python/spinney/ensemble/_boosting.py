@@ -246,14 +246,14 @@ class BaseGradientBoosting(BoostedTrees, BaseTreeEstimator):
         self._loss = self._make_loss(target)
         y = np.ascontiguousarray(target.y[:, 0], dtype=np.float64)
         weights = draws.sample_weight
-        left_out: NDArray[Any] | None = None
+        rows, left_out = None, None
         if leaves_out:
             rows, left_out = self._leave_out(y)
             if isinstance(matrix, Columns) and not _have_all_categories(matrix, rows):
                 # Columns of some rows number the categories of these; an array keeps the codes.
                 matrix = to_native(matrix.decode())
         whole = (matrix, X, y, weights)
-        if left_out is not None:
+        if rows is not None:
             matrix, X, y, weights = (_take(part, rows) for part in whole)
         if not is_warm:
             self._forget()
