@@ -416,7 +416,8 @@ random_state
     equally good splits, and the samples that are left out for early stopping. An int makes results
     repeatable.
 quantile
-    The level of the quantile that is predicted with `loss="quantile"`.
+    The level of the quantile that is predicted with `loss="quantile"`; or a list of levels, whose
+    quantiles do not cross: `predict` then has a column for each.
 class_weight
     Weights of the classes, by which the weights of samples are multiplied: a dict, or "balanced"
     for weights that give all classes the same total. None: 1 for all.
@@ -451,8 +452,9 @@ random_state
     stopping. An int makes results repeatable. For ints below 2**32, rounds and early stopping
     draw the samples that scikit-learn draws.
 alpha
-    The level of the quantile with `loss="quantile"`; with `loss="huber"`, the share of the
-    residuals that count as small.
+    The level of the quantile with `loss="quantile"`, or a list of levels, whose quantiles do not
+    cross: `predict` then has a column for each. With `loss="huber"`, the share of the residuals
+    that count as small.
 power
     With `loss="tweedie"`, the power of the mean that is in proportion to the variance. 1.0 is
     `loss="poisson"`, and 2.0 `loss="gamma"`.

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from spinney.ensemble import (
         AdaBoostClassifier,
         AdaBoostRegressor,
+        BaggingClassifier,
+        BaggingRegressor,
         BalancedRandomForestClassifier,
         ExtraTreesClassifier,
         ExtraTreesQuantileRegressor,
@@ -69,6 +71,8 @@ else:
             "spinney.ensemble": (
                 "AdaBoostClassifier",
                 "AdaBoostRegressor",
+                "BaggingClassifier",
+                "BaggingRegressor",
                 "BalancedRandomForestClassifier",
                 "ExtraTreesClassifier",
                 "ExtraTreesQuantileRegressor",
@@ -123,6 +127,8 @@ explain_moved_modules()
 __all__ = [
     "AdaBoostClassifier",
     "AdaBoostRegressor",
+    "BaggingClassifier",
+    "BaggingRegressor",
     "BalancedRandomForestClassifier",
     "Dataset",
     "DecisionTreeClassifier",

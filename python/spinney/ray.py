@@ -21,7 +21,7 @@ except ImportError as error:
 
 from spinney import ensemble
 from spinney._cluster.growth import Workers
-from spinney._cluster.job import Grown, Job
+from spinney._cluster.job import Job
 from spinney.ensemble._cluster_forest import ClusterClassifier, ClusterForest
 
 __all__ = [
@@ -81,11 +81,11 @@ class RayWorkers(Workers):
         """Put the job into the object store, from which machines fetch it."""
         return ray.put(job)
 
-    def submit(self, shared: Any, first_tree: int, n_trees: int) -> Future[Grown]:
+    def submit(self, shared: Any, first_tree: int, n_trees: int) -> Future[Any]:
         """Start a task; Ray runs it again when its worker dies."""
         task = self._grow.remote(shared, first_tree, n_trees)
         self._tasks.append(task)
-        coming: Future[Grown] = task.future()
+        coming: Future[Any] = task.future()
         return coming
 
     def release(self) -> None:

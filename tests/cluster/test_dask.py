@@ -163,6 +163,21 @@ def test_the_client_as_an_executor(client):
     assert_same(forest, local, X)
 
 
+@pytest.mark.parametrize("subsample", [1.0, 0.7])
+def test_committees_of_boosting(client, subsample):
+    """Workers fit the estimators; a warm start hands out the new ones alone."""
+    X, y = load_breast_cancer(return_X_y=True)
+    boosting = spinney.GradientBoostingClassifier(n_estimators=8, subsample=subsample)
+    local = spinney.BaggingClassifier(
+        boosting, 8, max_samples=0.3, oob_score=True, random_state=0
+    ).fit(X, y)
+    committee = clone(local).set_params(n_estimators=4, warm_start=True, oob_score=False)
+    with spinney.grow_with(client):
+        committee.fit(X, y).set_params(n_estimators=8, oob_score=True).fit(X, y)
+    np.testing.assert_array_equal(committee.predict_proba(X), local.predict_proba(X))
+    np.testing.assert_array_equal(committee.oob_decision_function_, local.oob_decision_function_)
+
+
 def test_warm_start(client):
     X, y = task_of("RandomForestClassifier")
     forest, local = pair("RandomForestClassifier", 5, warm_start=True, oob_score=True)

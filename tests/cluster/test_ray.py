@@ -133,6 +133,16 @@ def test_the_workers_as_an_executor(cluster):
     assert_same(forest, local)
 
 
+def test_committees_of_boosting(cluster):
+    """Workers fit the estimators."""
+    X, y = load_diabetes(return_X_y=True)
+    boosting = spinney.GradientBoostingRegressor(n_estimators=8, subsample=0.7)
+    local = spinney.BaggingRegressor(boosting, 5, random_state=0).fit(X, y)
+    with spinney.grow_with(on_ray.RayWorkers()):
+        committee = clone(local).fit(X, y)
+    np.testing.assert_array_equal(committee.predict(X), local.predict(X))
+
+
 def test_an_error_of_a_worker_reaches_the_user(cluster, monkeypatch):
     X, y = load_breast_cancer(return_X_y=True)
     monkeypatch.setattr("spinney._cluster.job.__version__", "9.9.9")

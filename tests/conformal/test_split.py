@@ -278,28 +278,29 @@ def boost(levels, **parameters):
 
 
 @pytest.mark.parametrize("weights", [None, np.arange(N) % 3 + 1])
-def test_boosted_quantiles_are_moved_by_samples_that_are_held_out(weights):
-    """By the definition of the paper, level by level, each with models of its own."""
+@pytest.mark.parametrize("kind", ["GradientBoostingRegressor", "HistGradientBoostingRegressor"])
+def test_boosted_quantiles_are_moved_by_samples_that_are_held_out(weights, kind):
+    """By the definition of the paper, level by level; one model has the quantiles of all levels."""
     levels = [0.6, 0.9]
-    model = boost(levels).fit_conformalize(X[:N], NUMBERS[:N], weights)
+    boosting = getattr(spinney, kind)(loss="quantile", random_state=0)
+    rounds, level = {"G": ("n_estimators", "alpha"), "H": ("max_iter", "quantile")}[kind[0]]
+    model = boost(levels, estimator=boosting.set_params(**{rounds: 20}))
+    model.fit_conformalize(X[:N], NUMBERS[:N], weights)
     parts = ShuffleSplit(1, test_size=HELD_OUT, random_state=0)
     rows, held = next(parts.split(np.arange(N)))
     counts = None if weights is None else weights[rows]
     copies = np.ones(HELD_OUT, dtype=int) if weights is None else weights[held]
     predicted, intervals = model.predict_interval(X[NEW])
 
-    def predict(quantile, query):
-        own = clone(model.estimator).set_params(alpha=quantile)
-        return own.fit(X[rows], NUMBERS[rows], counts).predict(query)
-
-    np.testing.assert_array_equal(predicted, predict(0.5, X[NEW]))
-    for n, level in enumerate(levels):
-        pair = (1 - level) / 2, (1 + level) / 2
-        low, high = (predict(quantile, X[held]) for quantile in pair)
+    quantiles = [0.05, 0.2, 0.5, 0.8, 0.95]
+    alone = clone(boosting).set_params(**{level: quantiles}).fit(X[rows], NUMBERS[rows], counts)
+    np.testing.assert_array_equal(predicted, alone.predict(X[NEW])[:, 2])
+    for n, pair in enumerate([(1, 3), (0, 4)]):
+        low, high = alone.predict(X[held])[:, pair].T
         outside = np.maximum(low - NUMBERS[held], NUMBERS[held] - high)
         outside = np.sort(np.repeat(outside, copies))
-        move = outside[math.ceil(level * (len(outside) + 1)) - 1]
-        low, high = (predict(quantile, X[NEW]) for quantile in pair)
+        move = outside[math.ceil(levels[n] * (len(outside) + 1)) - 1]
+        low, high = alone.predict(X[NEW])[:, pair].T
         middle = (low + high) / 2
         np.testing.assert_allclose(intervals[:, 0, n], np.minimum(low - move, middle))
         np.testing.assert_allclose(intervals[:, 1, n], np.maximum(high + move, middle))
@@ -308,7 +309,7 @@ def test_boosted_quantiles_are_moved_by_samples_that_are_held_out(weights):
 
 
 def test_boosted_quantiles_of_pipelines_and_in_files():
-    """All steps are fitted to the same part; a file has all models; a forest takes their place."""
+    """All steps are fitted to the same part; a file has the model; a forest takes its place."""
     model = boost(0.8).fit(X[:N], NUMBERS[:N])
     expected = model.predict_interval(X[NEW])
     scaled = boost(0.8, estimator=make_pipeline(StandardScaler(), model.estimator))
@@ -321,8 +322,7 @@ def test_boosted_quantiles_of_pipelines_and_in_files():
     for one, other in zip(loaded.predict_interval(X[NEW]), expected, strict=True):
         np.testing.assert_array_equal(one, other)
     model.set_params(estimator=spinney.RandomForestQuantileRegressor(30, random_state=0))
-    assert not hasattr(model.fit(X[:N], NUMBERS[:N]), "estimators_")
-    assert model.predict_interval(X[NEW])[1].shape == (400, 2, 1)
+    assert model.fit(X[:N], NUMBERS[:N]).predict_interval(X[NEW])[1].shape == (400, 2, 1)
 
 
 @pytest.mark.parametrize(

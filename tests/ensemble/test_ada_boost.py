@@ -202,6 +202,7 @@ def test_containers_and_files(kind):
     [
         (AdaBoostClassifier, spinney.RandomForestClassifier(3, max_depth=2)),
         (AdaBoostClassifier, spinney.GradientBoostingClassifier(n_estimators=2)),
+        (AdaBoostClassifier, spinney.HistGradientBoostingClassifier(max_iter=2)),
         (AdaBoostRegressor, spinney.ExtraTreesRegressor(3, max_depth=2)),
         (AdaBoostRegressor, spinney.LazyForestRegressor(2)),
         (AdaBoostClassifier, LogisticRegression()),

@@ -419,3 +419,31 @@ def test_illegal_targets_are_told(data):
         GradientBoostingClassifier().predict(X)
     with pytest.warns(FutureWarning, match="`criterion` is deprecated"):
         GradientBoostingRegressor(criterion="squared_error", n_estimators=2).fit(X, y)
+
+
+@pytest.mark.parametrize("kind", ["GradientBoosting", "HistGradientBoosting"])
+@pytest.mark.parametrize("task", ["Classifier", "Regressor"])
+@pytest.mark.parametrize("categorical", [None, ["c"]])
+@pytest.mark.parametrize("form", ["whole", "view", "head"])
+def test_early_stopping_takes_the_rows_of_a_data_set(kind, task, categorical, form):
+    """Of a view too, and where only rows that are left out have a category."""
+    rng = np.random.default_rng(0)
+    n = 300
+    X = pd.DataFrame(rng.normal(size=(n, 2)), columns=["a", "b"])
+    X["c"] = pd.Series(np.arange(n) // 2 % 70).map(lambda number: f"{number:03}")
+    y = X["a"].to_numpy() * X["b"].to_numpy() + rng.normal(size=n)
+    X = X if categorical else X[["a", "b"]]
+    y = y > 0 if task == "Classifier" else y
+    rows = {"whole": slice(None), "view": rng.permutation(n)[:200], "head": slice(200)}[form]
+    early = {"n_iter_no_change": 3} if kind == "GradientBoosting" else {"early_stopping": True}
+    parameters = {"random_state": 0, "categorical_features": categorical, **early}
+
+    expected, found = (
+        getattr(spinney, kind + task)(**parameters, warm_start=True) for _ in range(2)
+    )
+    data_set = spinney.Dataset(X, categorical_features=categorical)[rows]
+    for _ in range(2):
+        expected.fit(X.iloc[rows], y[rows])
+        found.fit(data_set, y[rows])
+        assert len(found) == len(expected)
+        np.testing.assert_array_equal(found.predict(X), expected.predict(X))

@@ -30,6 +30,8 @@ _SMALL = {"n_estimators": 4, "random_state": 0, "confidence_level": 0.6, "max_it
 _PARAMETERS = {
     "AdaBoostClassifier": {"estimator": DecisionTreeClassifier(max_depth=1)},
     "AdaBoostRegressor": {"estimator": DecisionTreeRegressor(max_depth=3)},
+    "BaggingClassifier": {"estimator": DecisionTreeClassifier(max_depth=2)},
+    "BaggingRegressor": {"estimator": DecisionTreeRegressor(max_depth=2)},
     "Boruta": {"estimator": RandomForestClassifier(8), "perc": 50},
     "MissForestImputer": {"skip_complete": False},
     "ConformalizedQuantileRegressor": {

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import asyncio
 from concurrent import futures
+from typing import Any
 
 from distributed import Client, Future, KilledWorker
 from distributed.comm.core import CommClosedError
 
 from spinney._cluster.growth import Workers
-from spinney._cluster.job import Grown, Job
+from spinney._cluster.job import Job
 
 
 class DaskWorkers(Workers):
@@ -50,11 +51,11 @@ class DaskWorkers(Workers):
             # looks for a worker that dies meanwhile.
             raise ConnectionError(f"the data could not be sent: {error!r}") from error
 
-    def submit(self, shared: Future, first_tree: int, n_trees: int) -> futures.Future[Grown]:
+    def submit(self, shared: Future, first_tree: int, n_trees: int) -> futures.Future[Any]:
         """Start a task; Dask runs it again when its worker dies."""
         task = self._client.submit(Job.grow, shared, first_tree, n_trees, pure=False)
         self._tasks.append(task)
-        coming: futures.Future[Grown] = asyncio.run_coroutine_threadsafe(
+        coming: futures.Future[Any] = asyncio.run_coroutine_threadsafe(
             self._client.gather(task, direct=True, asynchronous=True),
             self._client.loop.asyncio_loop,
         )

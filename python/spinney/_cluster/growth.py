@@ -28,7 +28,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from spinney._cluster.job import Grown, Job
+from spinney._cluster.job import Job
 from spinney._fit.task import Watcher
 from spinney._spinney import Forest
 
@@ -61,7 +61,7 @@ class Workers(ABC):
         """Bring a job to where the workers can read it; return what stands for it in tasks."""
 
     @abstractmethod
-    def submit(self, shared: Any, first_tree: int, n_trees: int) -> Future[Grown]:
+    def submit(self, shared: Any, first_tree: int, n_trees: int) -> Future[Any]:
         """Start a task: `Job.grow` with these numbers."""
 
     @abstractmethod
@@ -99,18 +99,31 @@ def grow(
     TimeoutError
         If there are no workers.
     """
-    growth = _Growth(workers, job, first_tree, n_trees)
+    grown = run(workers, job, first_tree, n_trees, watcher)
+    forest = reduce(Forest.extended, (part.forest for part in grown))
+    return forest, grown[0].max_features, grown[0].with_missing
+
+
+def run(workers: Workers, job: Job, first: int, n: int, watcher: Watcher) -> list[Any]:
+    """Grow the parts with the numbers from `first` on, which workers return some at a time.
+
+    Raises
+    ------
+    RuntimeError
+        If workers die again and again, or their version of spinney is another one.
+    TimeoutError
+        If there are no workers.
+    """
+    growth = _Growth(workers, job, first, n)
     try:
-        while growth.n_done < n_trees:
+        while growth.n_done < n:
             growth.hand_out()
             growth.take_in()
             if watcher is not None:
                 watcher(growth.n_done)
     finally:
         workers.release()
-    grown = [growth.grown[first] for first in sorted(growth.grown)]
-    forest = reduce(Forest.extended, (part.forest for part in grown))
-    return forest, grown[0].max_features, grown[0].with_missing
+    return [growth.grown[part] for part in sorted(growth.grown)]
 
 
 class _Growth:
@@ -121,8 +134,8 @@ class _Growth:
         self._shared: Any = None
         # The first tree and the number of trees of ranges that are to be handed out, and are.
         self._pending = deque([(first_tree, n_trees)])
-        self._running: dict[Future[Grown], tuple[int, int]] = {}
-        self.grown: dict[int, Grown] = {}
+        self._running: dict[Future[Any], tuple[int, int]] = {}
+        self.grown: dict[int, Any] = {}
         self.n_done, self._seconds, self._n_losses = 0, 0.0, 0
         # When there were workers, and when a task was finished.
         self._last_seen = self._last_news = time.monotonic()

@@ -14,7 +14,7 @@ from typing import Any
 from joblib import cpu_count
 
 from spinney._cluster.growth import Workers, use_workers
-from spinney._cluster.job import Grown, Job
+from spinney._cluster.job import Job
 from spinney._common.checks import check_int
 from spinney._common.messages import reject_parameter
 
@@ -32,7 +32,7 @@ class PoolWorkers(Workers):
     def __init__(self, executor: Any, max_workers: int, directory: Any) -> None:
         self._executor, self._max_workers, self._parent = executor, max_workers, directory
         self._directory: TemporaryDirectory[str] | None = None
-        self._tasks: list[Future[Grown]] = []
+        self._tasks: list[Future[Any]] = []
 
     def count(self) -> int:
         """Return the number of tasks that run at a time."""
@@ -48,9 +48,9 @@ class PoolWorkers(Workers):
             pickle.dump(job.with_file(path.with_name("data")), file, protocol=5)
         return str(path)
 
-    def submit(self, shared: str, first_tree: int, n_trees: int) -> Future[Grown]:
+    def submit(self, shared: str, first_tree: int, n_trees: int) -> Future[Any]:
         """Start a task."""
-        task: Future[Grown] = self._executor.submit(_grow, shared, first_tree, n_trees)
+        task: Future[Any] = self._executor.submit(_grow, shared, first_tree, n_trees)
         self._tasks.append(task)
         return task
 
@@ -70,19 +70,20 @@ def _open(path: str) -> Job:
     return job
 
 
-def _grow(path: str, first_tree: int, n_trees: int) -> Grown:
+def _grow(path: str, first_tree: int, n_trees: int) -> Any:
     return _open(path).grow(first_tree, n_trees)
 
 
 @contextmanager
 def grow_with(executor: Any, *, max_workers: Any = None, directory: Any = None) -> Iterator[None]:
-    """Let the workers of a pool or of a cluster grow the trees of forests.
+    """Let the workers of a pool or of a cluster grow the trees of forests, and fit committees.
 
     Within the block, `fit` of every forest that keeps its trees hands ranges of trees to the
     workers, puts them in the order of their numbers, and gets the forest that threads of this
-    process would have grown, bit for bit. Out-of-bag estimates and predictions are computed here.
-    Lazy forests and single trees do not change, nor do fits of other threads and processes, such as
-    those that a search with `n_jobs` starts.
+    process would have grown, bit for bit. Of `BaggingClassifier` and `BaggingRegressor`, the
+    workers fit the models. Out-of-bag estimates and predictions are computed here. Lazy forests and
+    single trees do not change, nor do fits of other threads and processes, such as those that a
+    search with `n_jobs` starts.
 
     Parameters
     ----------

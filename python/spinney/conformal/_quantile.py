@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
@@ -18,11 +17,17 @@ from spinney.conformal._levels import BagConformal, find_mass
 from spinney.conformal._models import fit_model, get_forest, transform
 from spinney.conformal._split import fit_to, part_samples, read_size
 from spinney.conformal._weights import Training, read_training
-from spinney.ensemble import GradientBoostingRegressor, RandomForestQuantileRegressor
+from spinney.ensemble import (
+    GradientBoostingRegressor,
+    HistGradientBoostingRegressor,
+    RandomForestQuantileRegressor,
+)
 from spinney.ensemble._quantile_base import QuantileForestRegressor
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+_BOOSTING = (GradientBoostingRegressor, HistGradientBoostingRegressor)
 
 
 class ConformalizedQuantileRegressor(BagConformal, ConformalRegressor):
@@ -32,14 +37,16 @@ class ConformalizedQuantileRegressor(BagConformal, ConformalRegressor):
     less or more often than they should. How far targets that the model has not seen lie outside of
     their quantiles determines by how much the bounds are moved. Of a forest, these are the training
     targets and their quantiles out of bag, and no second forest is grown. Boosting has no trees
-    that have not seen a sample: samples are held out, and the others are boosted for each quantile.
+    that have not seen a sample: samples are held out, and one model of the others predicts the
+    quantiles of all levels and the median.
 
     Parameters
     ----------
-    estimator : quantile forest, GradientBoostingRegressor, Pipeline or None, default=None
+    estimator : quantile forest, boosting of quantiles, Pipeline or None, default=None
         A `RandomForestQuantileRegressor` or `ExtraTreesQuantileRegressor`, not fitted, whose trees
-        leave samples out; a ``GradientBoostingRegressor(loss="quantile")``, whose `alpha` is set
-        for each quantile; or a pipeline that ends in one of these. None means
+        leave samples out; a ``GradientBoostingRegressor(loss="quantile")``, whose `alpha` is set to
+        all quantiles, or a ``HistGradientBoostingRegressor(loss="quantile")``, whose `quantile` is;
+        or a pipeline that ends in one of these. None means
         ``RandomForestQuantileRegressor(min_samples_leaf=5)``.
     confidence_level : float or list of float, default=0.9
         How often intervals shall cover.
@@ -53,10 +60,8 @@ class ConformalizedQuantileRegressor(BagConformal, ConformalRegressor):
 
     Attributes
     ----------
-    estimator_ : quantile forest or GradientBoostingRegressor
-        The fitted forest, or the model of the median.
-    estimators_ : list of GradientBoostingRegressor
-        With boosting, the models of the lower quantiles of all levels, and then of the upper ones.
+    estimator_ : quantile forest, boosting of quantiles, or Pipeline
+        The fitted model.
     conformity_scores_ : ndarray of shape (n_samples_not_seen, 2, n_levels)
         How far targets are below the lower quantile of each level, and how far above the upper one;
         negative inside. Of the samples out of bag, or of those that are held out.
@@ -93,7 +98,6 @@ class ConformalizedQuantileRegressor(BagConformal, ConformalRegressor):
     random_state: Any
 
     estimator_: Any
-    estimators_: list[Any]
     conformity_scores_: NDArray[np.float64]
 
     def __init__(
@@ -134,10 +138,10 @@ class ConformalizedQuantileRegressor(BagConformal, ConformalRegressor):
         self._read_bounds()
         model = self._make_forest(
             lambda: RandomForestQuantileRegressor(min_samples_leaf=5),
-            (QuantileForestRegressor, GradientBoostingRegressor),
+            (QuantileForestRegressor, *_BOOSTING),
         )
         forest = get_forest(model)
-        if isinstance(forest, GradientBoostingRegressor):
+        if isinstance(forest, _BOOSTING):
             if samples is not None:
                 raise ValueError("samples must be None with boosting: they are of single trees.")
             return self._fit_boosting(model, levels, read_training(X, y, sample_weight))
@@ -162,12 +166,12 @@ class ConformalizedQuantileRegressor(BagConformal, ConformalRegressor):
         copies = training.count_copies()
         copies = None if copies is None else copies[is_known]
         self._check_levels(int(np.count_nonzero(is_known)), copies)
-        vars(self).pop("estimators_", None)
         return self._adopt(model, scores[is_known], levels, copies, training.X)
 
     def _fit_boosting(self, model: Any, levels: list[float], training: Training) -> Self:
-        """Boost a part of the samples for each quantile, and score the others."""
-        if get_forest(model).loss != "quantile":
+        """Boost a part of the samples for all quantiles at once, and score the others."""
+        boosting = get_forest(model)
+        if boosting.loss != "quantile":
             reject_parameter(
                 type(self).__name__,
                 "estimator",
@@ -177,17 +181,13 @@ class ConformalizedQuantileRegressor(BagConformal, ConformalRegressor):
         check_consistent_length(training.X, training.y)
         training = training._replace(y=self._read_targets(training.y))
         fitted_to, held_out = part_samples(training, None, read_size(self), self.random_state)
-        models = []
-        for quantile in [*_list_quantiles(levels), 0.5]:
-            own = clone(model)
-            get_forest(own).set_params(alpha=quantile)
-            models.append(fit_to(own, fitted_to))
-        *others, median = models
-        scores = _score(_ask_each(others, held_out.X), held_out.y.reshape(-1, 1))
+        quantiles = _list_quantiles(levels)
+        boosting.set_params(**{boosting._level: sorted({*quantiles, 0.5})})
+        model = fit_to(model, fitted_to)
+        scores = _score(_predict(model, held_out.X, quantiles), held_out.y.reshape(-1, 1))
         copies = held_out.count_copies()
         self._check_levels(scores.shape[0], copies)
-        self.estimators_ = others
-        return self._adopt(median, scores, levels, copies, held_out.X)
+        return self._adopt(model, scores, levels, copies, held_out.X)
 
     def _adopt(
         self,
@@ -215,17 +215,7 @@ class ConformalizedQuantileRegressor(BagConformal, ConformalRegressor):
         y : ndarray of shape (n_samples,)
         """
         check_is_fitted(self)
-        if "estimators_" in vars(self):
-            median: NDArray[np.float64] = self.estimator_.predict(X)
-            return median
-        return self._predict_quantiles(X, 0.5)
-
-    def _predict_quantiles(self, X: Any, quantiles: Any) -> NDArray[np.float64]:
-        if "estimators_" in vars(self):
-            return _ask_each(self.estimators_, X)
-        forest = get_forest(self.estimator_)
-        found: NDArray[np.float64] = forest.predict(transform(self.estimator_, X), quantiles)
-        return found
+        return _predict(self.estimator_, X, [0.5]).ravel()
 
     def _bound(
         self, X: Any, levels: list[float], shortest: bool
@@ -235,7 +225,7 @@ class ConformalizedQuantileRegressor(BagConformal, ConformalRegressor):
                 f"Quantiles were moved for confidence_level={self._levels}. Got {levels}: fit "
                 "again."
             )
-        bounds = self._predict_quantiles(X, _list_quantiles(levels))
+        bounds = _predict(self.estimator_, X, _list_quantiles(levels))
         per_level = np.moveaxis(self.conformity_scores_, 2, 0)
         find_moves = _find_shortest_moves if shortest else _find_equal_moves
         copies = self._copies
@@ -250,9 +240,16 @@ class ConformalizedQuantileRegressor(BagConformal, ConformalRegressor):
         return np.minimum(lower, middle), np.maximum(upper, middle)
 
 
-def _ask_each(models: list[Any], X: Any) -> NDArray[np.float64]:
-    """Return predictions of shape (n_samples, n_models)."""
-    return np.column_stack([model.predict(X) for model in models])
+def _predict(model: Any, X: Any, quantiles: list[float]) -> NDArray[np.float64]:
+    """Return quantiles of shape (n_samples, n_quantiles); boosting knows those of its fit."""
+    forest, rows = get_forest(model), transform(model, X)
+    found: NDArray[np.float64]
+    if isinstance(forest, _BOOSTING):
+        known = getattr(forest, forest._level)
+        found = forest.predict(rows)[:, [known.index(quantile) for quantile in quantiles]]
+    else:
+        found = forest.predict(rows, quantiles)
+    return found
 
 
 def _score(bounds: NDArray[np.float64], targets: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -67,6 +67,11 @@ def convert_boosting(estimator: Any) -> Any:
         )
     if estimator._loss.name == "deviance":
         raise ValueError(f"scikit-learn's {name} has no loss {estimator.loss!r}.")
+    if estimator._loss.levels is not None:
+        raise ValueError(
+            f"scikit-learn's boosting predicts one quantile. This {name} predicts "
+            f"{list(estimator._loss.levels)}: fit a model for each level, and convert these."
+        )
     # The exact trees have no place in scikit-learn's histogram boosting.
     converted: Any = getattr(sklearn.ensemble, name.removeprefix("Hist"))()
     _copy_parameters(converted, estimator)

@@ -29,6 +29,12 @@ def convert_boosting_to_treelite(estimator: Any) -> Any:
             f"treelite has no models that begin with an estimator. Got init={estimator.init!r}."
         )
     loss, forest = estimator._loss, estimator.forest_
+    if loss.levels is not None:
+        raise ValueError(
+            "treelite cannot sort what trees predict, so that quantiles do not cross. This "
+            f"{type(estimator).__name__} predicts {list(loss.levels)}: fit a model for each level, "
+            "and convert these."
+        )
     n_raw, n_trees = loss.n_raw, len(forest)
     function = {"log_loss": "sigmoid", "exponential": "sigmoid"}
     of_number = "exponential" if loss.is_of_logs else "identity"

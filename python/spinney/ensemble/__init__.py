@@ -7,6 +7,7 @@ from spinney._common.lazy import load_when_used
 if TYPE_CHECKING:
     from spinney._cluster.pool import grow_with
     from spinney.ensemble._ada_boost import AdaBoostClassifier, AdaBoostRegressor
+    from spinney.ensemble._bagging import BaggingClassifier, BaggingRegressor
     from spinney.ensemble._balanced_forest import BalancedRandomForestClassifier
     from spinney.ensemble._extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
     from spinney.ensemble._gradient_boosting import (
@@ -32,6 +33,7 @@ else:
         {
             "spinney._cluster.pool": ("grow_with",),
             "spinney.ensemble._ada_boost": ("AdaBoostClassifier", "AdaBoostRegressor"),
+            "spinney.ensemble._bagging": ("BaggingClassifier", "BaggingRegressor"),
             "spinney.ensemble._balanced_forest": ("BalancedRandomForestClassifier",),
             "spinney.ensemble._extra_trees": ("ExtraTreesClassifier", "ExtraTreesRegressor"),
             "spinney.ensemble._gradient_boosting": (
@@ -60,6 +62,8 @@ else:
 __all__ = [
     "AdaBoostClassifier",
     "AdaBoostRegressor",
+    "BaggingClassifier",
+    "BaggingRegressor",
     "BalancedRandomForestClassifier",
     "Exploration",
     "ExtraTreesClassifier",

@@ -22,7 +22,7 @@ from spinney._fit.params import TREE_PARAMETERS
 from spinney._spinney import Forest, forest_expected_value, sum_rounds
 from spinney.conversion._to_sklearn import convert_boosting
 from spinney.conversion._to_treelite import convert_boosting_to_treelite
-from spinney.ensemble._losses import Loss
+from spinney.ensemble._losses import Loss, make_constant
 from spinney.tree import DecisionTreeRegressor
 from spinney.tree._base import NamesOfForest
 
@@ -121,13 +121,13 @@ class BoostedTrees(StoredTrees, FeatureReader, ShapValues, PartialDependence):
         Returns
         -------
         leaves : ndarray, int64
-            Ids of nodes, which are indices into the arrays of the `tree_` of each tree. Classes:
-            of shape (n_samples, n_estimators_, n_trees_per_iteration_); numbers: of shape
-            (n_samples, n_estimators_).
+            Ids of nodes, which are indices into the arrays of the `tree_` of each tree. Classes,
+            and several quantiles: of shape (n_samples, n_estimators_, n_trees_per_iteration_);
+            other numbers: of shape (n_samples, n_estimators_).
         """
         X = self._validate_X_predict(X)
         leaves = self.forest_.apply(X, self._count_threads())
-        if self._task != "classification":
+        if self._task != "classification" and self._loss.levels is None:
             return leaves
         return leaves.reshape(-1, self.n_estimators_, self.n_trees_per_iteration_)
 
@@ -239,10 +239,14 @@ class BoostedTrees(StoredTrees, FeatureReader, ShapValues, PartialDependence):
     def _describe_raw(self, rows: Any, values: Any) -> tuple[str, float, float, Any]:
         """Return what is explained of a sample: its name, it, what is expected, contributions.
 
-        Of more than two classes it is the raw prediction of the class that is predicted.
+        Of more than two classes it is the raw prediction of the class that is predicted, and of
+        several quantiles that of the level nearest to 0.5.
         """
         raw, expected = self._raw_predict(rows)[0], np.atleast_1d(self.expected_value_)
         chosen, name = int(np.argmax(raw)), "raw prediction"
+        if self._loss.levels is not None:
+            chosen = int(np.argmin(np.abs(np.subtract(self._loss.levels, 0.5))))
+            name += f" of the quantile {self._loss.levels[chosen]:g}"
         if self._task == "classification":
             name += f" of class {self.classes_[1 if len(raw) == 1 else chosen]}"
         if len(raw) > 1:
@@ -331,7 +335,7 @@ class BoostedTrees(StoredTrees, FeatureReader, ShapValues, PartialDependence):
         attributes = super()._list_stored_attributes()
         # A random state is in no file: a warm start of a loaded model begins a new one.
         attributes.pop("_rng", None)
-        attributes["_loss"] = list(self._loss)
+        attributes["_loss"] = [*self._loss[:3], list(self._loss.levels or ())]
         if not is_ours(type(self.init_).__module__) and self._start is not None:
             # Made by us, and made again.
             del attributes["init_"]
@@ -340,7 +344,9 @@ class BoostedTrees(StoredTrees, FeatureReader, ShapValues, PartialDependence):
     def _restore(self, attributes: dict[str, Any], forest: Forest) -> str | None:
         self.forest_ = forest
         known = attributes.pop("_loss")
-        self._loss = Loss(str(known[0]), float(known[1]), int(known[2]))
+        levels = tuple(map(float, known[3]))
+        loss = Loss(str(known[0]), float(known[1]), int(known[2]))
+        self._loss = Loss.of_quantiles(levels) if levels else loss
         fault = super()._restore(attributes, forest)
         if fault is None and "init_" not in vars(self):
             self.init_ = "zero" if isinstance(self.init, str) else self._make_init()
@@ -349,6 +355,8 @@ class BoostedTrees(StoredTrees, FeatureReader, ShapValues, PartialDependence):
     def _make_init(self) -> Any:
         """Return the estimator of the constant that the rounds have begun with."""
         assert self._start is not None
+        if self._loss.levels is not None:
+            return make_constant(self._start)
         best = np.asarray(self._loss.predict(self._start[np.newaxis]))[0]
         constants = np.atleast_1d(best)
         init = self._loss.make_init()

@@ -19,17 +19,19 @@ from spinney._base.estimator import BaseTreeEstimator
 from spinney._base.features import FIRST_SEED
 from spinney._common.checks import check_int, check_sample_weight, check_verbose, is_bool
 from spinney._common.messages import warn_caller
-from spinney._data.arrays import CompressedMatrix, to_rows
+from spinney._data.arrays import CompressedMatrix, to_native, to_rows
 from spinney._data.categories import have_same_categories
 from spinney._fit.draws import Draws, Growth
 from spinney._fit.params import TREE_PARAMETERS
 from spinney._fit.target import EncodedTarget
 from spinney._fit.task import Task
-from spinney._spinney import Columns, Rounds, mean_loss_of, sum_rounds
+from spinney._spinney import Columns, sum_rounds
+from spinney.dataset import Dataset
 from spinney.ensemble._boosted_trees import BoostedTrees
 from spinney.ensemble._boosting_report import VerboseReporter
 from spinney.ensemble._interactions import interaction_groups
 from spinney.ensemble._losses import Loss
+from spinney.ensemble._quantile_rounds import make_rounds
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -231,8 +233,11 @@ class BaseGradientBoosting(BoostedTrees, BaseTreeEstimator):
             raise ValueError("y_val is provided, but X_val was not provided.")
         if given[0] is not None and given[1] is None:
             raise ValueError("X_val is provided, but y_val was not provided.")
-        X, _, sample_weight = training
-        matrix, task, draws = self._read_data(settings, *training)
+        X, y, sample_weight = training
+        if isinstance(X, Dataset):
+            # The columns of a view do not know that rows are numbers in the view.
+            X = X._own()
+        matrix, task, draws = self._read_data(settings, X, y, sample_weight)
         leaves_out = self._leaves_out(task.target.y.shape[0], given[0] is not None)
         target = task.target
         is_warm = bool(self.warm_start) and "forest_" in before
@@ -241,10 +246,14 @@ class BaseGradientBoosting(BoostedTrees, BaseTreeEstimator):
         self._loss = self._make_loss(target)
         y = np.ascontiguousarray(target.y[:, 0], dtype=np.float64)
         weights = draws.sample_weight
-        whole = (matrix, X, y, weights)
-        left_out: NDArray[Any] | None = None
+        rows, left_out = None, None
         if leaves_out:
             rows, left_out = self._leave_out(y)
+            if isinstance(matrix, Columns) and not _have_all_categories(matrix, rows):
+                # Columns of some rows number the categories of these; an array keeps the codes.
+                matrix = to_native(matrix.decode())
+        whole = (matrix, X, y, weights)
+        if rows is not None:
             matrix, X, y, weights = (_take(part, rows) for part in whole)
         if not is_warm:
             self._forget()
@@ -362,8 +371,7 @@ class BaseGradientBoosting(BoostedTrees, BaseTreeEstimator):
         if isinstance(self.init, str):
             self.init_ = self.init
         elif self.init is None:
-            anything = np.zeros((y.shape[0], 1))
-            self.init_ = self._loss.make_init().fit(anything, y, sample_weight=weights)
+            self.init_ = self._loss.fit_init(y, weights)
         else:
             self.init_ = clone(self.init)
             told = {}
@@ -439,7 +447,7 @@ class BaseGradientBoosting(BoostedTrees, BaseTreeEstimator):
         l2 = float(self.l2_regularization) if self.second_order else None
         groups = interaction_groups(self.interaction_cst, self.n_features_in_)
         way = (float(self.learning_rate), l2, self._max_bins, groups)
-        rounds = Rounds(matrix, task, loss.key, way, start, sums)
+        rounds = make_rounds(matrix, task, loss, way, start, sums)
         self.max_features_ = rounds.max_features
         growth = Growth(self._select_tree_params(), rounds.max_features, rounds.with_missing)
         growths = self._growths if n_grown else []
@@ -479,7 +487,7 @@ class BaseGradientBoosting(BoostedTrees, BaseTreeEstimator):
     def _make_stopping(
         self,
         validation: Validation | None,
-        rounds: Rounds,
+        rounds: Any,
         training: Training,  # noqa: ARG002 - a class that scores them needs it
     ) -> Any:
         """Return what ends the rounds early, or None."""
@@ -493,15 +501,15 @@ class BaseGradientBoosting(BoostedTrees, BaseTreeEstimator):
         The random state is asked in the order in which scikit-learn asks it, so that the trees of
         both get the same samples.
         """
-        n_raw, rng = self._loss.n_raw, self._rng
+        n_seeds, rng = self._loss.n_seeds, self._rng
         if n_samples is None:
-            drawn = rng.randint(_N_SEEDS, size=(n_rounds, n_raw))
+            drawn = rng.randint(_N_SEEDS, size=(n_rounds, n_seeds))
             return None, drawn.astype(np.uint64) + np.uint64(FIRST_SEED)
         uniform = np.empty((n_rounds, n_samples))
-        seeds = np.empty((n_rounds, n_raw), dtype=np.uint64)
+        seeds = np.empty((n_rounds, n_seeds), dtype=np.uint64)
         for of_round, of_trees in zip(uniform, seeds, strict=True):
             of_round[:] = rng.uniform(size=n_samples)
-            of_trees[:] = [FIRST_SEED + rng.randint(_N_SEEDS) for _ in range(n_raw)]
+            of_trees[:] = [FIRST_SEED + rng.randint(_N_SEEDS) for _ in range(n_seeds)]
         return uniform, seeds
 
     def _make_scores(self, n_grown: int, draws_rows: bool) -> None:
@@ -559,7 +567,7 @@ class BaseGradientBoosting(BoostedTrees, BaseTreeEstimator):
 class ValidationLoss:
     """The loss of samples of validation, after each round."""
 
-    def __init__(self, model: BaseGradientBoosting, validation: Validation, rounds: Rounds) -> None:
+    def __init__(self, model: BaseGradientBoosting, validation: Validation, rounds: Any) -> None:
         self._model, self._validation, self._rounds = model, validation, rounds
         self._sums = np.zeros_like(validation.start)
         if "forest_" in vars(model):
@@ -575,13 +583,13 @@ class ValidationLoss:
         """Return the mean loss."""
         loss, samples = self._model._loss, self._validation
         raw = samples.start + self._model.learning_rate * self._sums
-        return mean_loss_of(loss.key, samples.y, raw, samples.weights, self._rounds.delta)
+        return loss.mean(samples.y, raw, samples.weights, self._rounds.delta)
 
 
 class _EarlyStopping:
     """Says when the loss of samples of validation has not fallen for some rounds."""
 
-    def __init__(self, model: BaseGradientBoosting, validation: Validation, rounds: Rounds) -> None:
+    def __init__(self, model: BaseGradientBoosting, validation: Validation, rounds: Any) -> None:
         self._model, self._loss = model, ValidationLoss(model, validation, rounds)
         self._history = np.full(model.n_iter_no_change, np.inf)
 
@@ -593,6 +601,17 @@ class _EarlyStopping:
             self._history[i % len(self._history)] = now
             return False
         return True
+
+
+def _have_all_categories(columns: Columns, rows: NDArray[Any]) -> bool:
+    """Return whether each category of the columns is one of these rows."""
+    if not columns.n_categories:
+        return True
+    present = _take(columns, rows).present_codes()
+    return all(
+        codes is None or len(codes) == n
+        for codes, n in zip(present, columns.n_categories, strict=True)
+    )
 
 
 def _take(part: Any, rows: NDArray[Any]) -> Any:

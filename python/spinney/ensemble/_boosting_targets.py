@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterator
-from typing import Any
+from numbers import Real
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.metrics import d2_pinball_score
 from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
 
+from spinney._common.checks import is_bool
 from spinney._fit.target import ClassTarget, EncodedTarget, NumberTarget
 from spinney.ensemble._boosting import BaseGradientBoosting
 from spinney.ensemble._losses import Loss
@@ -177,13 +180,56 @@ class BoostingOfClasses(ClassTarget, BaseGradientBoosting):
 class BoostingOfNumbers(NumberTarget, BaseGradientBoosting):
     """Base class of boosting of numbers."""
 
+    # The parameter with the level of the quantile, or with several of them.
+    _level: ClassVar[str]
+    # Whether levels may be 0 and 1.
+    _takes_ends: ClassVar[bool] = False
+
+    def _check_losses(self) -> None:
+        super()._check_losses()
+        if not self._needs_level():
+            return
+        given = getattr(self, self._level)
+        is_list = self._list_levels() is not None
+        ends = ("[0.0, 1.0]", "(0.0, 1.0)")[not self._takes_ends]
+        expected = f"a float in the range {ends}"
+        if self.loss == "quantile":
+            expected += ", or a list of one or more of them"
+        elif is_list:
+            expected += " unless loss='quantile'"
+        levels = list(given) if is_list else [given]
+        for level in levels:
+            is_number = isinstance(level, Real) and not is_bool(level)
+            if not is_number or not (0.0 < level < 1.0 or (self._takes_ends and level in (0, 1))):
+                self._reject(self._level, expected)
+        if is_list and (not levels or self.loss != "quantile"):
+            self._reject(self._level, expected)
+
+    def _needs_level(self) -> bool:
+        """Return whether the parameter with the level must be one."""
+        return True
+
+    def _list_levels(self) -> tuple[float, ...] | None:
+        """Return the levels, if several quantiles are predicted at once."""
+        given = getattr(self, self._level)
+        return tuple(given) if isinstance(given, (list, tuple, np.ndarray)) else None
+
+    def _check_alike(self, before: dict[str, Any]) -> None:
+        super()._check_alike(before)
+        known, wanted = before["_loss"].levels, self._list_levels()
+        if known != wanted:
+            raise ValueError(
+                f"warm_start=True adds to the trees of earlier calls: {self._level} must have "
+                f"their levels, {known}. Got {wanted} instead."
+            )
+
     def _get_power(self) -> float | None:
         """Return the power of the variance, if the loss is a deviance."""
         return _POWERS.get(self.loss)
 
-    @abstractmethod
     def _get_level(self) -> float:
         """Return the level of the quantile, or the share of small residuals."""
+        return float(getattr(self, self._level))
 
     def _check_counts(self, targets: NDArray[Any]) -> None:
         power = self._get_power()
@@ -204,6 +250,9 @@ class BoostingOfNumbers(NumberTarget, BaseGradientBoosting):
         power = self._get_power()
         if power is not None:
             return Loss("deviance", power)
+        levels = self._list_levels()
+        if levels is not None:
+            return Loss.of_quantiles(tuple(map(float, levels)))
         return Loss(self.loss, self._get_level())
 
     def _encode_y_val(self, y: Any) -> NDArray[np.float64]:
@@ -219,8 +268,9 @@ class BoostingOfNumbers(NumberTarget, BaseGradientBoosting):
 
         Returns
         -------
-        y : ndarray of shape (n_samples,)
-            float64.
+        y : ndarray of shape (n_samples,), or (n_samples, n_levels)
+            float64. Of several quantiles, a column for each level, in their order. They are sorted
+            in each row, so that none is above one of a higher level.
         """
         raw = self._raw_predict(X)
         return self._loss.predict(raw)
@@ -235,7 +285,35 @@ class BoostingOfNumbers(NumberTarget, BaseGradientBoosting):
 
         Yields
         ------
-        y : ndarray of shape (n_samples,)
+        y : ndarray of shape (n_samples,), or (n_samples, n_levels)
         """
         for raw in self._staged_raw_predict(X):
             yield self._loss.predict(raw)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return how much of the loss of a constant the predictions take away; 1 is the best.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples.
+        y : array-like of shape (n_samples,)
+            Their targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples. None means that all are 1.
+
+        Returns
+        -------
+        score : float
+            The coefficient of determination; of several quantiles, the mean of
+            :func:`sklearn.metrics.d2_pinball_score` over the levels.
+        """
+        check_is_fitted(self)
+        if self._loss.levels is None:
+            return float(super().score(X, y, sample_weight))
+        columns = zip(self._loss.levels, self.predict(X).T, strict=True)
+        scores = [
+            d2_pinball_score(y, column, sample_weight=sample_weight, alpha=level)
+            for level, column in columns
+        ]
+        return float(np.mean(scores))

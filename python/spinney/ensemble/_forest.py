@@ -13,7 +13,7 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.multiclass import type_of_target
 
 from spinney._cluster.growth import get_workers, grow
-from spinney._cluster.job import Job
+from spinney._cluster.job import ForestJob
 from spinney._common.blocks import divide_rows, join_blocks
 from spinney._common.checks import is_bool
 from spinney._common.messages import warn_caller
@@ -92,7 +92,7 @@ class BaseForest(
         if workers is None:
             grow_trees = partial(task.grow_forest, X, draws)
         else:
-            grow_trees = partial(grow, workers, Job(dataset, task._replace(draws=draws)))
+            grow_trees = partial(grow, workers, ForestJob(dataset, task._replace(draws=draws)))
         if self.oob_score:
             self._check_oob_target(task.target)
         grown = getattr(self, "forest_", None) if self.warm_start else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from sklearn import ensemble as of_sklearn
@@ -261,8 +261,9 @@ class GradientBoostingRegressor(BoostingOfNumbers, BoostingParameters):
         of all features, "sqrt" and "log2" are functions of their number, and None means all.
         Features that are constant in the node count as drawn, unless `feature_sampling="active"`.
         If all drawn features are constant, the node goes on drawing until it finds one that is not.
-    alpha : float, default=0.9
-        The level of the quantile with `loss="quantile"`; with `loss="huber"`, the share of the
+    alpha : float or list of float, default=0.9
+        The level of the quantile with `loss="quantile"`, or a list of levels, whose quantiles do
+        not cross: `predict` then has a column for each. With `loss="huber"`, the share of the
         residuals that count as small.
     verbose : int, default=0
         Whether to print the losses of rounds. 0: no. 1: of the first rounds and then ever more
@@ -414,7 +415,7 @@ class GradientBoostingRegressor(BoostingOfNumbers, BoostingParameters):
         "gamma",
         "tweedie",
     ] = "squared_error"
-    alpha: float = 0.9
+    alpha: Any = 0.9
     power: float = 1.5
 
     _losses: ClassVar[tuple[str, ...]] = (
@@ -426,19 +427,14 @@ class GradientBoostingRegressor(BoostingOfNumbers, BoostingParameters):
         "gamma",
         "tweedie",
     )
+    _level: ClassVar[str] = "alpha"
 
     def __post_init__(self) -> None:
         """Keep the criterion, which has no effect, as it is."""
 
     def _check_losses(self) -> None:
         super()._check_losses()
-        self._check_real("alpha", 0.0, 1.0, "(0.0, 1.0)")
-        if self.alpha == 1.0:
-            self._reject("alpha", "a float in the range (0.0, 1.0)")
         self._check_real("power", 1.0, np.inf, "[1.0, inf)", is_open=False)
-
-    def _get_level(self) -> float:
-        return float(self.alpha)
 
     def _get_power(self) -> float | None:
         return float(self.power) if self.loss == "tweedie" else super()._get_power()

@@ -197,8 +197,9 @@ class HistGradientBoostingRegressor(HistogramBoosting, BoostingOfNumbers, Histog
     loss : str, default="squared_error"
         "squared_error", "absolute_error", "quantile", "poisson" or "gamma". The last two are of
         positive numbers, whose logarithm the trees add up to.
-    quantile : float, default=None
-        The level of the quantile that is predicted with `loss="quantile"`.
+    quantile : float or list of float, default=None
+        The level of the quantile that is predicted with `loss="quantile"`; or a list of levels,
+        whose quantiles do not cross: `predict` then has a column for each.
     learning_rate : float, default=0.1
         What each tree's contribution is multiplied by. Smaller rates need more rounds, and usually
         predict better.
@@ -333,7 +334,7 @@ class HistGradientBoostingRegressor(HistogramBoosting, BoostingOfNumbers, Histog
     loss: Literal["squared_error", "absolute_error", "gamma", "poisson", "quantile"] = (
         "squared_error"
     )
-    quantile: float | None = None
+    quantile: Any = None
 
     _losses: ClassVar[tuple[str, ...]] = (
         "squared_error",
@@ -342,16 +343,19 @@ class HistGradientBoostingRegressor(HistogramBoosting, BoostingOfNumbers, Histog
         "poisson",
         "quantile",
     )
+    _level: ClassVar[str] = "quantile"
+    _takes_ends: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Keep the parameters as they are."""
 
     def _check_losses(self) -> None:
         super()._check_losses()
-        if self.quantile is not None:
-            self._check_real("quantile", 0.0, 1.0, "[0.0, 1.0]", is_open=False)
-        if self.loss == "quantile" and self.quantile is None:
-            self._reject("quantile", "a float in the range [0.0, 1.0] with loss='quantile'")
+        if self._list_levels() is not None and self.scoring != "loss":
+            self._reject("scoring", "'loss' with several quantiles")
+
+    def _needs_level(self) -> bool:
+        return self.quantile is not None or self.loss == "quantile"
 
     def _get_level(self) -> float:
-        return 0.5 if self.quantile is None else float(self.quantile)
+        return 0.5 if self.quantile is None else super()._get_level()

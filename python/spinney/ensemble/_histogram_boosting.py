@@ -15,7 +15,6 @@ from sklearn.metrics import check_scoring
 from sklearn.utils import _safe_indexing, check_random_state
 
 from spinney._common.checks import check_int, is_bool
-from spinney._spinney import Rounds, mean_loss_of
 from spinney.ensemble._boosting import (
     BaseGradientBoosting,
     Training,
@@ -142,9 +141,7 @@ class HistogramBoosting(BaseGradientBoosting):
         # scikit-learn draws this seed first.
         return int(read_random_state(self.random_state).randint(2**32 - 1, dtype=np.uint64))
 
-    def _make_stopping(
-        self, validation: Validation | None, rounds: Rounds, training: Training
-    ) -> Any:
+    def _make_stopping(self, validation: Validation | None, rounds: Any, training: Training) -> Any:
         return _Stopping(self, validation, rounds, training) if self.do_early_stopping_ else None
 
     def _make_scores(self, n_grown: int, draws_rows: bool) -> None:  # noqa: ARG002
@@ -169,7 +166,7 @@ class _Stopping:
         self,
         model: HistogramBoosting,
         validation: Validation | None,
-        rounds: Rounds,
+        rounds: Any,
         training: Training,
     ) -> None:
         self._model, self._validation = model, validation
@@ -193,13 +190,13 @@ class _Stopping:
         if not self._train_scores:
             self._begin(training, rounds)
 
-    def _begin(self, training: Training, rounds: Rounds) -> None:
+    def _begin(self, training: Training, rounds: Any) -> None:
         """Keep the scores of the constant that the rounds begin with."""
         model, samples = self._model, self._validation
         X, codes, weights = training
         if self._asks_loss:
             start = model._start_of(X, len(codes))
-            before = mean_loss_of(model._loss.key, codes, start, weights, rounds.delta)
+            before = model._loss.mean(codes, start, weights, rounds.delta)
             self._train_scores.append(-before)
             if self._loss is not None:
                 self._validation_scores.append(-self._loss.mean())

@@ -66,6 +66,11 @@ class WeightBoosting(Stored, FeatureReader):
         super()._validate_estimator()  # type: ignore[misc]
         self.estimator_ = self._get_base()
 
+    @property
+    def _expects_types(self) -> bool:  # type: ignore[override]
+        wanted: bool = self._get_base()._expects_types
+        return wanted
+
     def _choose_categorical_features(self) -> Any:
         return self._get_base()._choose_categorical_features()
 
