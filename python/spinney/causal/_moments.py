@@ -35,6 +35,36 @@ def find_effects(moments: NDArray[np.float64]) -> NDArray[np.float64]:
     return effects
 
 
+def find_weights(
+    moments: NDArray[np.float64], expected: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return by how much effects grow with each moment, counted from expected moments.
+
+    Parameters
+    ----------
+    moments : ndarray of shape (n, 5)
+    expected : ndarray of shape (1, 5)
+
+    Returns
+    -------
+    weights : ndarray of shape (n, 5)
+        Times the differences of the moments from the expected ones, they add up to the difference
+        of the effects.
+    """
+    a = find_effects(expected)[0]
+    b = (expected[0, 2] - a * expected[0, 1]) / expected[0, 0]
+    s, w, _, _, _ = moments.T
+    zero = np.zeros_like(s)
+    # Of s, sW, sY, sWY and sWW in the two brackets.
+    slope = np.stack([zero, -b + zero, zero, zero + 1.0, -a + zero], axis=1)
+    level = np.stack([-b + zero, -a + zero, zero + 1.0, zero, zero], axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found: NDArray[np.float64] = (s[:, None] * slope - w[:, None] * level) / _find_spread(
+            moments
+        )[:, None]
+    return found
+
+
 def _find_spread(moments: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the denominators of effects; 0 where nothing but rounding is left of them."""
     s, w, _, _, ww = moments.T
