@@ -18,6 +18,7 @@ PRINTED = {
     "anomalies": "of 30 strays found",
     "boruta": "0 of them noise",
     "categories": "AUC 0.9",
+    "effects": "average effect 1.7",
     "explaining": "contributions add up: True",
     "fingerprints": "out of bag: R2 0.5",
     "grid_search": "Dataset",
