@@ -29,13 +29,17 @@ class AverageEffects:
     oob_prediction_: NDArray[np.float64]
     expected_y_: NDArray[np.float64]
     expected_t_: NDArray[np.float64]
+    expected_z_: NDArray[np.float64] | None
     # Of the training samples: treatments, outcomes, weights, numbers of groups (-1: of weight 0),
-    # and the variance of the treatment given the features, unless it is binary.
+    # instruments, and what these do to treatments; and the variance of the treatment given the
+    # features, unless it is binary or there are instruments.
     _treatments: NDArray[np.float64]
     _outcomes: NDArray[np.float64]
     _weights: NDArray[np.float64] | None
     _groups: NDArray[np.int64]
     _spread: NDArray[np.float64] | None
+    _instruments: NDArray[np.float64] | None
+    _compliance: NDArray[np.float64] | None
     _seed: int
 
     def scores(self) -> NDArray[np.float64]:
@@ -92,6 +96,7 @@ class AverageEffects:
         scored, _ = self._list_scored(subset)
         if target == "all":
             return average(scored.score(), scored)
+        self._refuse_instrument(f"target={target!r}")
         if target == "overlap":
             return average_of_overlap(scored)
         if not self.is_binary_:
@@ -188,6 +193,7 @@ class AverageEffects:
             0.
         """
         scored, _ = self._list_scored(None)
+        self._refuse_instrument("calibration")
         mean = np.average(scored.effects, weights=scored.weights)
         design = np.column_stack(
             [scored.treatments * mean, scored.treatments * (scored.effects - mean)]
@@ -234,8 +240,26 @@ class AverageEffects:
             self._treatments - self.expected_t_,
             self.expected_t_,
             self.oob_prediction_,
-            self._spread,
+            self._list_pushes(),
             np.ones(n_samples) if self._weights is None else self._weights,
             self._groups,
         )
         return everything.take(rows), rows
+
+    def _list_pushes(self) -> NDArray[np.float64]:
+        """Return the weights of residuals in scores, of all training samples; see `Scored`."""
+        given, expected = self._treatments, self.expected_t_
+        if self._instruments is not None and self.expected_z_ is not None:
+            given, expected = self._instruments, self.expected_z_
+            if not np.isin(given, (0.0, 1.0)).all():
+                raise ValueError("Averages of effects need a binary instrument, of 0 and 1.")
+        spread = expected * (1.0 - expected) if self._spread is None else self._spread
+        if self._compliance is not None:
+            spread = spread * self._compliance
+        pushes: NDArray[np.float64] = np.full(len(given), np.nan)
+        np.divide(given - expected, spread, out=pushes, where=spread != 0)
+        return pushes
+
+    def _refuse_instrument(self, what: str) -> None:
+        if self._instruments is not None:
+            raise ValueError(f"{what} is for forests without an instrument.")

@@ -69,29 +69,27 @@ class Scored(NamedTuple):
     expected_treatments: NDArray[np.float64]
     effects: NDArray[np.float64]
     """Out of bag."""
-    spread: NDArray[np.float64] | None
-    """The variance of the treatment, given the features; None if the treatment is binary."""
+    pushes: NDArray[np.float64]
+    """What is random of a treatment, by its variance: the weights of residuals in scores.
+
+    With an instrument this is of the instrument, by what it changes the treatment, too."""
     weights: NDArray[np.float64]
     groups: NDArray[np.int64]
 
     def take(self, rows: NDArray[Any]) -> Scored:
         """Return some of the rows."""
-        parts: list[Any] = [None if part is None else part[rows] for part in self]
-        return Scored(*parts)
+        return Scored(*(part[rows] for part in self))
 
     def score(self) -> NDArray[np.float64]:
         """Return doubly robust scores, whose mean is the average effect."""
-        spread = self.spread
-        if spread is None:
-            spread = self.expected_treatments * (1.0 - self.expected_treatments)
-        bad = int(np.count_nonzero(~(spread > 0)))
+        bad = int(np.count_nonzero(~np.isfinite(self.pushes)))
         if bad:
             raise ValueError(
                 f"{bad} samples have no overlap: their treatment is certain, given their features "
                 "(see expected_t_). Leave them out by `subset`, or estimate target='overlap'."
             )
         left = self.outcomes - self.effects * self.treatments
-        return self.effects + self.treatments / spread * left
+        return self.effects + self.pushes * left
 
 
 def average(scores: NDArray[np.float64], scored: Scored) -> Estimate:

@@ -34,7 +34,7 @@ from spinney.causal._bags import LittleBags, Units
 from spinney.causal._centring import Centring
 from spinney.causal._explained import ExplainedEffects
 from spinney.causal._growth import Centred, Source, grow_filled
-from spinney.causal._moments import N_MOMENTS
+from spinney.causal._moments import N_MOMENTS, N_MOMENTS_OF_INSTRUMENTS
 from spinney.dataset import Dataset
 
 if TYPE_CHECKING:
@@ -75,6 +75,12 @@ class CausalForest(Stored, AverageEffects, ExplainedEffects, TreeParameters):
         Whether other samples fill the leaves of a tree than those that have chosen its splits.
     honest_fraction : float, default=0.5
         Share of the samples of a tree that choose the splits, if `honest`.
+    criterion : {"r_loss", "het"}, default="r_loss"
+        What splits look for. "r_loss": that outcomes are explained by treatments as well as can be.
+        "het": that effects differ, by labels that each node makes anew, as in grf; several times
+        slower. With an instrument it is always "het".
+    alpha : float, default=0.05
+        Each child of a split has at least this share of the samples of its parent, below 0.5.
     max_features : "auto", int, float, {"sqrt", "log2"} or None, default="auto"
         Number of features that each node draws as candidates for its split. "auto" is the square
         root of their number, rounded up, plus 20, or all if there are fewer. A float is a fraction
@@ -86,8 +92,10 @@ class CausalForest(Stored, AverageEffects, ExplainedEffects, TreeParameters):
     model_t : float, array-like, estimator or None, default=None
         The same for treatments: of a binary one the propensity, 0.5 if a fair coin has chosen. The
         estimator may be a classifier.
+    model_z : float, array-like, estimator or None, default=None
+        The same for instruments, if `fit` is given any.
     cv : int, default=5
-        Number of folds for estimators as `model_y` and `model_t`.
+        Number of folds for estimators as `model_y`, `model_t` and `model_z`.
     max_depth : int, default=None
         Largest depth of a leaf. None means no limit.
     min_samples_split : int or float, default=2
@@ -150,6 +158,8 @@ class CausalForest(Stored, AverageEffects, ExplainedEffects, TreeParameters):
         What was expected of the outcomes.
     expected_t_ : ndarray of shape (n_samples,)
         What was expected of the treatments: the propensities of a binary one.
+    expected_z_ : ndarray of shape (n_samples,), or None
+        What was expected of the instruments, if there are any.
     feature_importances_ : ndarray of shape (n_features_in_,)
         How much the splits on each feature lower the squared error of outcomes by treatments,
         among the samples that fill the leaves; normalised to a sum of 1.
@@ -171,6 +181,9 @@ class CausalForest(Stored, AverageEffects, ExplainedEffects, TreeParameters):
     A split lowers the squared error of centred outcomes (Y) by centred treatments (W) as much as
     it can (the "R-loss"): the trees are regression trees of Y / W with weights W ** 2. Samples for
     which W vanishes have no part in splits, but in leaves.
+
+    With `criterion="het"` they are regression trees of labels: of how much each sample would change
+    the effect in its node.
 
     Categories are ordered by the samples of the node alone, so that trees stay honest.
 
@@ -201,10 +214,13 @@ class CausalForest(Stored, AverageEffects, ExplainedEffects, TreeParameters):
     subforest_size: int = 2
     honest: bool = True
     honest_fraction: float = 0.5
+    criterion: Literal["r_loss", "het"] = "r_loss"
+    alpha: float = 0.05
     max_features: float | Literal["auto", "sqrt", "log2"] | None = "auto"
     min_samples_leaf: float = 5
     model_y: Any = None
     model_t: Any = None
+    model_z: Any = None
     cv: int = 5
     verbose: int = 0
     monotonic_cst: Any = None
@@ -243,7 +259,7 @@ class CausalForest(Stored, AverageEffects, ExplainedEffects, TreeParameters):
                 "constraint would hold",
             )
         check_verbose(name, self.verbose)
-        check_params(self._make_tree_params(21), name, "regression")
+        check_params(self._make_tree_params(21), name, "effects")
         self._read_handle_unknown()
         return self._draw_seed(), self._count_threads()
 
@@ -253,9 +269,10 @@ class CausalForest(Stored, AverageEffects, ExplainedEffects, TreeParameters):
         if isinstance(max_features, str) and max_features == "auto":
             max_features = min(int(np.ceil(np.sqrt(n_features))) + 20, n_features)
         return {
+            "alpha": self.alpha,
             "category_order": "node",
             "ccp_alpha": 0.0,
-            "criterion": "squared_error",
+            "criterion": self.criterion,
             "feature_sampling": self.feature_sampling,
             "max_depth": self.max_depth,
             "max_features": max_features,
@@ -272,7 +289,14 @@ class CausalForest(Stored, AverageEffects, ExplainedEffects, TreeParameters):
     # --- Growth ---------------------------------------------------------------------------------
 
     def fit(
-        self, X: Any, T: Any, y: Any = None, *, sample_weight: Any = None, groups: Any = None
+        self,
+        X: Any,
+        T: Any,
+        y: Any = None,
+        *,
+        instrument: Any = None,
+        sample_weight: Any = None,
+        groups: Any = None,
     ) -> Self:
         """Grow the trees.
 
@@ -286,6 +310,10 @@ class CausalForest(Stored, AverageEffects, ExplainedEffects, TreeParameters):
             learn's searches pass one target on: shape (n_samples, 2), treatments and outcomes.
         y : array-like of shape (n_samples,), default=None
             The outcomes.
+        instrument : array-like of shape (n_samples,), default=None
+            Numbers or bools that move treatments, and outcomes by these alone, such as a drawn
+            invitation. What moves both treatments and outcomes may then be hidden. Effects are of
+            those whose treatment it moves.
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights. None means 1 for all. Samples of weight 0 have no influence.
         groups : array-like of shape (n_samples,), default=None
@@ -304,20 +332,29 @@ class CausalForest(Stored, AverageEffects, ExplainedEffects, TreeParameters):
             estimator keeps the attributes it had before the call.
         """
         with self._restore_on_error():
-            return self._fit(X, T, y, sample_weight, groups)
+            return self._fit(X, T, y, instrument, sample_weight, groups)
 
-    def _fit(self, X: Any, T: Any, y: Any, sample_weight: Any, groups: Any) -> Self:
+    def _fit(
+        self, X: Any, T: Any, y: Any, instrument: Any, sample_weight: Any, groups: Any
+    ) -> Self:
         self.labels_ = None
-        source, task, units = self._read(X, T, y, sample_weight, groups)
+        source, task, units = self._read(X, T, y, sample_weight, groups, instrument)
         bags = self._make_bags(units)
         self._centre(X, source, task, units)
         self._check_overlap()
         is_drawn = units.groups >= 0
+
+        def centre(values: Any, expected: Any) -> NDArray[np.float64]:
+            return np.where(is_drawn, values - expected, 0.0)
+
         data = Centred(
-            np.where(is_drawn, self._treatments - self.expected_t_, 0.0),
-            np.where(is_drawn, self._outcomes - self.expected_y_, 0.0),
+            centre(self._treatments, self.expected_t_),
+            centre(self._outcomes, self.expected_y_),
             self._weights,
         )
+        if self._instruments is not None:
+            data = data._replace(instruments=centre(self._instruments, self.expected_z_))
+        self._compliance = self._find_compliance(source, task, bags, data)
         with show_progress(int(self.verbose), 0, self.n_estimators) as report:
             filled = grow_filled(source, task, bags, data, self.n_estimators, report)
         self.forest_, self.max_features_, self.oob_prediction_ = filled
@@ -329,8 +366,20 @@ class CausalForest(Stored, AverageEffects, ExplainedEffects, TreeParameters):
             )
         return self
 
+    def _find_compliance(
+        self, source: Source, task: Task, bags: LittleBags, data: Centred
+    ) -> NDArray[np.float64] | None:
+        """Return what instruments do to treatments, out of bag; None if there are none."""
+        if data.instruments is None or not _is_binary(self._instruments):
+            return None
+        seed = list_tree_seeds(self._seed, self.n_estimators, 4)[3]
+        task = task._replace(params={**task.params, "criterion": "r_loss"}, seed=seed)
+        data = Centred(data.instruments, data.treatments, data.weights)
+        n_trees = max(_LEAST_CENTRING_TREES, self.n_estimators // 4)
+        return grow_filled(source, task, bags._replace(seed=seed), data, n_trees, None).oob_effects
+
     def _read(
-        self, X: Any, T: Any, y: Any, sample_weight: Any, groups: Any
+        self, X: Any, T: Any, y: Any, sample_weight: Any, groups: Any, instrument: Any = None
     ) -> tuple[Source, Task, Units]:
         """Return samples in the form that the compiled part takes, and what is drawn of them."""
         self._seed, n_threads = self._check_params()
@@ -346,16 +395,26 @@ class CausalForest(Stored, AverageEffects, ExplainedEffects, TreeParameters):
         is_drawn = np.ones(n_samples, dtype=bool) if weights is None else weights > 0
         units = Units(read_groups(groups, n_samples, is_drawn))
         check_varies(treatments[is_drawn])
-        self.is_binary_ = bool(np.isin(treatments, (0.0, 1.0)).all())
+        self._instruments = None
+        if instrument is not None:
+            self._instruments = read_numbers(instrument, "instrument", n_samples)
+            if np.ptp(self._instruments[is_drawn]) == 0:
+                raise ValueError("instrument must vary among the samples of positive weight.")
+        elif self.model_z is not None:
+            self._reject("model_z", "None without an instrument")
+        self.is_binary_ = _is_binary(treatments)
         counts = count_categories(self.categories_)
         columns = matrix
         if not isinstance(matrix, Columns):
             columns = Columns(to_native(matrix), counts, n_threads)
         source = Source(columns, dataset, workers)
+        params = self._make_tree_params(self.n_features_in_)
+        if instrument is not None:
+            params["criterion"] = "het"
         task = Task(
             y=None,
             n_classes=None,
-            params=self._make_tree_params(self.n_features_in_),
+            params=params,
             estimator=type(self).__name__,
             seed=self._seed,
             n_categories=counts,
@@ -383,37 +442,50 @@ class CausalForest(Stored, AverageEffects, ExplainedEffects, TreeParameters):
     def _centre(self, X: Any, source: Source, task: Task, units: Units) -> None:
         """Learn what is expected of outcomes and treatments."""
         own = {
+            "criterion": "squared_error",
             "max_features": None,
             "max_depth": None,
             "max_leaf_nodes": None,
             "min_samples_leaf": _CENTRING_LEAF,
             "min_samples_split": 2,
         }
-        task = task._replace(params={**task.params, **own})
+        params = {**task.params, **own}
+        del params["alpha"]
+        task = task._replace(params=params)
         n_trees = max(_LEAST_CENTRING_TREES, self.n_estimators // 4)
         centring = Centring(X, source, task, units, self._weights, n_trees, self.cv)
-        seeds = list_tree_seeds(self._seed, self.n_estimators, 3)
+        seeds = list_tree_seeds(self._seed, self.n_estimators, 4)
         self.expected_y_ = centring.expect(self.model_y, "model_y", self._outcomes, seeds[0])
         self.expected_t_ = centring.expect(self.model_t, "model_t", self._treatments, seeds[1])
-        self._spread = None
-        if not self.is_binary_:
+        self._spread = self.expected_z_ = None
+        if self._instruments is not None:
+            self.expected_z_ = centring.expect(self.model_z, "model_z", self._instruments, seeds[2])
+        elif not self.is_binary_:
             squares = (self._treatments - self.expected_t_) ** 2
             # Of rows of weight 0, estimators have expected nothing.
             squares[self._groups < 0] = 0.0
             self._spread = centring.expect(None, "model_t", squares, seeds[2])
-            return
-        propensity = self.expected_t_[self._groups >= 0]
-        if np.any((propensity < 0.0) | (propensity > 1.0)):
-            raise ValueError(
-                "model_t must expect a binary treatment with a propensity in [0, 1]. "
-                f"Got {propensity.min():g} to {propensity.max():g}."
-            )
+        for name, values, expected in (
+            ("model_t", self._treatments, self.expected_t_),
+            ("model_z", self._instruments, self.expected_z_),
+        ):
+            if expected is None or not _is_binary(values):
+                continue
+            known = expected[self._groups >= 0]
+            if np.any((known < 0.0) | (known > 1.0)):
+                raise ValueError(
+                    f"{name} must expect what is 0 or 1 with a propensity in [0, 1]. "
+                    f"Got {known.min():g} to {known.max():g}."
+                )
 
     def _check_overlap(self) -> None:
-        """Warn if treatments of more than a few samples are nearly certain."""
-        if not self.is_binary_:
+        """Warn if treatments, or instruments, of more than a few samples are nearly certain."""
+        given, expected = self._treatments, self.expected_t_
+        if self._instruments is not None and self.expected_z_ is not None:
+            given, expected = self._instruments, self.expected_z_
+        if not _is_binary(given):
             return
-        propensity = self.expected_t_[self._groups >= 0]
+        propensity = expected[self._groups >= 0]
         is_outside = np.minimum(propensity, 1.0 - propensity) < _LEAST_PROPENSITY
         if is_outside.mean() > _SHARE_OUTSIDE:
             warn_caller(
@@ -458,6 +530,7 @@ class CausalForest(Stored, AverageEffects, ExplainedEffects, TreeParameters):
             arrays, which are of the samples of `fit`.
         """
         effects = self.predict(X)
+        self._refuse_instrument("score")
         other = clone(self).set_params(random_state=self._seed)
         other.labels_ = self.labels_
         other._centre(X, *other._read(X, T, y, sample_weight, None))
@@ -481,17 +554,21 @@ class CausalForest(Stored, AverageEffects, ExplainedEffects, TreeParameters):
     def _find_fault(self, forest: Forest) -> str | None:
         if type(self.n_features_in_) is not int or self.n_features_in_ != forest.n_features:
             return f"n_features_in_ is {self.n_features_in_} for trees of {forest.n_features}"
-        if forest.n_classes != [1] * N_MOMENTS:
+        n_moments = N_MOMENTS if self._instruments is None else N_MOMENTS_OF_INSTRUMENTS
+        if forest.n_classes != [1] * n_moments:
             return f"trees of other numbers than moments, {forest.n_classes}"
         counts = count_categories(self.categories_) or []
         if (counts if any(counts) else []) != forest.n_categories:
             return "categories_ has other numbers of categories than the trees"
-        optional = {"_weights", "_spread"}
+        optional = {"_weights", "_spread", "_instruments", "_compliance", "expected_z_"}
         kinds: dict[str, Any] = {
             "_treatments": np.float64,
             "_outcomes": np.float64,
             "_weights": np.float64,
             "_spread": np.float64,
+            "_instruments": np.float64,
+            "_compliance": np.float64,
+            "expected_z_": np.float64,
             "_groups": np.int64,
             "oob_prediction_": np.float64,
             "expected_y_": np.float64,
@@ -506,3 +583,7 @@ class CausalForest(Stored, AverageEffects, ExplainedEffects, TreeParameters):
         if type(self.subforest_size) is not int or len(forest) % self.subforest_size:
             return f"{len(forest)} trees in bags of {self.subforest_size}"
         return None
+
+
+def _is_binary(values: Any) -> bool:
+    return bool(np.isin(values, (0.0, 1.0)).all())
