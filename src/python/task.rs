@@ -104,6 +104,8 @@ impl<'py> Task<'py> {
         match (&self.n_classes, self.survival) {
             (Some(_), _) => TaskKind::Classification,
             (None, true) => TaskKind::Survival,
+            // No other task has this parameter.
+            (None, false) if self.params.contains("alpha").unwrap_or(false) => TaskKind::Effects,
             (None, false) => TaskKind::Regression,
         }
     }
@@ -171,6 +173,8 @@ pub enum TaskKind {
     Classification,
     Regression,
     Survival,
+    /// Of treatments.
+    Effects,
 }
 
 impl TaskKind {
@@ -180,8 +184,9 @@ impl TaskKind {
             "classification" => Ok(Self::Classification),
             "regression" => Ok(Self::Regression),
             "survival" => Ok(Self::Survival),
+            "effects" => Ok(Self::Effects),
             _ => {
-                let expected = "'classification', 'regression' or 'survival'";
+                let expected = "'classification', 'regression', 'survival' or 'effects'";
                 Err(PyValueError::new_err(format!("task must be {expected}. Got {name:?} instead.")))
             }
         }
@@ -304,7 +309,7 @@ impl Draws<'_> {
 }
 
 /// Raises `InvalidParameterError` if a parameter of trees is illegal, whatever the data are. `task` is
-/// "classification", "regression" or "survival".
+/// "classification", "regression", "survival" or "effects".
 #[pyfunction]
 pub fn check_params(params: &Bound<'_, PyDict>, estimator: &str, task: &str) -> PyResult<()> {
     let tree = tree_params(params, estimator, TaskKind::read(task)?, 0)?;
@@ -359,7 +364,12 @@ pub fn tree_params(params: &Bound<'_, PyDict>, estimator: &str, kind: TaskKind, 
                 "a str among {'logrank', 'logrank_fast'}",
             )?
         }
+        TaskKind::Effects => criterion.choice(
+            &[("r_loss", CriterionKind::SquaredError), ("het", CriterionKind::Effects)],
+            "a str among {'r_loss', 'het'}",
+        )?,
     };
+    let min_share_leaf = if kind == TaskKind::Effects { get("alpha")?.read(legal::ALPHA)? } else { 0.0 };
     let count = |name, expected| get(name)?.number(expected, Count::Absolute, Count::Fraction);
     Ok(TreeParams {
         splitter: get("splitter")?
@@ -367,6 +377,7 @@ pub fn tree_params(params: &Bound<'_, PyDict>, estimator: &str, kind: TaskKind, 
         max_depth: get("max_depth")?.read(legal::MAX_DEPTH)?,
         min_samples_split: count("min_samples_split", legal::MIN_SAMPLES_SPLIT)?,
         min_samples_leaf: count("min_samples_leaf", legal::MIN_SAMPLES_LEAF)?,
+        min_share_leaf,
         min_weight_fraction_leaf: get("min_weight_fraction_leaf")?.read(legal::MIN_WEIGHT_FRACTION_LEAF)?,
         max_features: get("max_features")?.max_features()?,
         feature_sampling: get("feature_sampling")?

@@ -195,7 +195,10 @@ impl<C: Criterion> Search<'_, C> {
     /// Whether every cut that leaves at least one row on each side is legal, unless the criterion
     /// forbids it by its score.
     pub(crate) fn all_legal(&self) -> bool {
-        self.params.min_samples_leaf <= 1 && self.min_weight_leaf <= 0.0 && self.params.monotonic_cst.is_none()
+        self.params.min_samples_leaf <= 1
+            && self.params.min_share_leaf <= 0.0
+            && self.min_weight_leaf <= 0.0
+            && self.params.monotonic_cst.is_none()
     }
 
     /// Whether a cut on `feature` is legal. The rows on the given side of the cut are the
@@ -209,7 +212,7 @@ impl<C: Criterion> Search<'_, C> {
         (side, n_pushed): (Side, usize),
         (scan, pushed): (&C::Scan, C::Pushed),
     ) -> bool {
-        let min = self.params.min_samples_leaf;
+        let min = self.params.least_rows(node.samples.len());
         let n_rest = node.samples.len() - n_pushed;
         if (n_pushed as u64) < min || (n_rest as u64) < min {
             return false;

@@ -154,7 +154,7 @@ def test_threads_and_groups_of_one_do_not_show(more):
 def test_batches_of_draws_do_not_show(monkeypatch):
     X, T, y = make_data()
     one = fit(X, T, y)
-    for module in ("_forest._DRAWS_AT_ONCE", "_centring._ROWS_AT_ONCE"):
+    for module in ("_growth._DRAWS_AT_ONCE", "_centring._ROWS_AT_ONCE"):
         monkeypatch.setattr(f"spinney.causal.{module}", 3 * N)
     other = fit(X, T, y)
     np.testing.assert_allclose(one.predict(X), other.predict(X), rtol=1e-9)

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from joblib.externals import loky
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.model_selection import cross_val_predict
 
@@ -19,6 +20,7 @@ from spinney import Dataset, RandomForestClassifier
 from spinney import model_selection as ours
 from spinney._cluster import growth, job
 from spinney._cluster.growth import Workers, get_workers, use_workers
+from spinney.causal import CausalForest
 
 
 class Lost(Exception):
@@ -109,6 +111,29 @@ def test_the_bits_do_not_depend_on_the_workers(seed, bootstrap, problem, monkeyp
     # What has died with its workers is shared again.
     assert workers.n_shared > 1 if seed % 2 else workers.n_shared == 1
     assert workers.n_released == 1
+
+
+@pytest.mark.parametrize("of_frame", [False, True])
+def test_causal_forests_are_grown_by_workers(of_frame, problem, monkeypatch):
+    """Those that centre the data, too, batch by batch; leaves are filled here."""
+    monkeypatch.setattr("spinney.causal._growth._DRAWS_AT_ONCE", 17 * 200)
+    X, y, weights = problem
+    X, T = X[:, :6], (np.arange(200) * 7 % 10 < 5).astype(int)
+    if of_frame:
+        X = pd.DataFrame(X).rename(columns=str)
+        X["kind"] = pd.Categorical(np.array(["a", "b", "c"])[np.arange(200) % 3])
+    causal = CausalForest(40, categorical_features="from_dtype" if of_frame else None)
+    causal.set_params(random_state=0)
+    workers = Own(1, p_lost=0.2)
+    with use_workers(workers):
+        forest = clone(causal).fit(X, T, y + weights, sample_weight=weights)
+    expected = causal.fit(X, T, y + weights, sample_weight=weights)
+    assert same(forest, expected)
+    np.testing.assert_array_equal(forest.expected_y_, expected.expected_y_)
+    np.testing.assert_array_equal(forest.oob_prediction_, expected.oob_prediction_)
+    # Two forests of 50 trees, and three batches of 40.
+    assert workers.n_released == 5
+    assert sum(n for _, n in workers.ranges) > 140
 
 
 @pytest.mark.parametrize("class_weight", ["balanced", "balanced_subsample", {0: 20.0, 1: 0.5}])

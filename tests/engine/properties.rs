@@ -726,6 +726,8 @@ proptest! {
             let children = [nodes.children_left[node] as usize, nodes.children_right[node] as usize];
             for child in children {
                 prop_assert!(nodes.n_node_samples[child] >= resolve(params.min_samples_leaf, n));
+                let least = params.min_share_leaf * nodes.n_node_samples[node] as f64;
+                prop_assert!(nodes.n_node_samples[child] >= least.ceil() as i64);
                 prop_assert!(nodes.weighted_n_node_samples[child] >= min_weight);
             }
             let sum = |array: &[i64]| children.iter().map(|&child| array[child]).sum::<i64>();

@@ -375,7 +375,7 @@ def test_shap_values_of_the_path_length():
     explained = forest.explain(X[:1])
     assert explained.target == "path length"
     assert explained.prediction == forest.path_length(X[:1])[0]
-    with pytest.raises(ValueError, match="None for a single tree or an isolation forest"):
+    with pytest.raises(ValueError, match="None for an estimator without a method nearest"):
         forest.explain(X[:1], Y=X)
 
 

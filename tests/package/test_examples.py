@@ -19,6 +19,7 @@ PRINTED = {
     "boosting_rounds": "rate 0.1   lowest loss 0.3",
     "boruta": "0 of them noise",
     "categories": "AUC 0.9",
+    "effects": "average effect 1.7",
     "explaining": "contributions add up: True",
     "fingerprints": "out of bag: R2 0.5",
     "grid_search": "Dataset",

@@ -193,6 +193,7 @@ fn forest_params(bytes: &mut Bytes<'_, '_>, criterion: CriterionKind) -> ForestP
     let scale = match criterion {
         CriterionKind::SquaredError => 20.0,
         CriterionKind::AbsoluteError | CriterionKind::Quantile(_) => 3.0,
+        CriterionKind::Effects => unreachable!("cases have no treatments"),
         CriterionKind::Isolation => unreachable!("cases have targets"),
         CriterionKind::LogRank { .. } | CriterionKind::LogRankFast { .. } => unreachable!("cases have no times"),
         CriterionKind::Gini | CriterionKind::Entropy | CriterionKind::Poisson => 0.3,

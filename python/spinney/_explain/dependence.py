@@ -38,6 +38,11 @@ class PartialDependence:
             self._count_threads(),  # type: ignore[attr-defined]
         )
 
+    def _predict_dependent(self, rows: Any, forest: Forest) -> NDArray[np.float64]:
+        """Return what the average is the mean of, of shape (n_samples, n_values)."""
+        n_threads: int = self._count_threads()  # type: ignore[attr-defined]
+        return forest.predict(rows, n_threads)
+
     def _compute_partial_dependence_recursion(
         self, grid: NDArray[Any], target_features: Any
     ) -> NDArray[np.float64]:

@@ -220,6 +220,8 @@ def _explain_rows(estimator: Any, rows: Any, n_features: int, Y: Any) -> Explain
         agreement = f"{how_many} predict {what}between {' and '.join(ends)}"
         if len(of_trees) == 1:
             agreement = "one tree"
+        if hasattr(estimator, "_describe_agreement"):
+            agreement = estimator._describe_agreement(rows)
     if sparse.issparse(contributions):
         contributions = contributions.toarray()
     nearest: list[tuple[int, float]] = []

@@ -127,7 +127,8 @@ class ShapValues(ABC):
             return self._explain(X, is_sparse, forest)
         X = self._validate_X_predict(X)
         with self._show_explaining() as watcher:
-            return forest_shap_interactions(forest, X, self._count_threads(), watcher)
+            values = forest_shap_interactions(forest, X, self._count_threads(), watcher)
+        return self._finish_contributions(values, X, forest)
 
     def to_shap(self, X: Any) -> Any:
         """Explain predictions by the contributions of the features, for the plots of shap.
@@ -209,7 +210,7 @@ class ShapValues(ABC):
         """
         check_is_fitted(self)
         if Y is not None and not hasattr(self, "nearest"):
-            expected = "None for a single tree or an isolation forest"
+            expected = "None for an estimator without a method nearest"
             reject_parameter("explain", "Y", Y, expected)
         return explain(self, row, n_features, Y)
 
@@ -225,7 +226,17 @@ class ShapValues(ABC):
         """Return contributions to all values: (n_samples, n_features, n_values), or matrices."""
         X = self._validate_X_predict(X)
         with self._show_explaining() as watcher:
-            return forest_shap_values(forest, X, sparse_output, self._count_threads(), watcher)
+            values = forest_shap_values(forest, X, sparse_output, self._count_threads(), watcher)
+        return self._finish_contributions(values, X, forest)
+
+    def _finish_contributions(
+        self,
+        values: Any,
+        rows: Any,  # noqa: ARG002 - effects need the arguments
+        forest: Forest,  # noqa: ARG002
+    ) -> Any:
+        """Return contributions to the values of trees as contributions to what is predicted."""
+        return values
 
     def _show_explaining(self) -> AbstractContextManager[Callable[[int], None] | None]:
         """Return a context that shows the trees that are finished, if the user wants it."""

@@ -28,10 +28,28 @@ def read_numbers(values: Any, name: str, n_samples: int) -> NDArray[np.float64]:
     return numbers
 
 
-def read_treatments(T: Any, n_samples: int) -> tuple[NDArray[np.float64], NDArray[Any] | None]:
+def read_pair(T: Any, y: Any) -> tuple[Any, Any]:
+    """Return treatments and outcomes, which may come as the two columns of one target."""
+    if y is not None:
+        return T, y
+    pair = np.asarray(T)
+    if pair.dtype.names is not None and len(pair.dtype.names) == 2:
+        of_treatment, of_outcome = pair.dtype.names
+        return pair[of_treatment], pair[of_outcome]
+    if pair.ndim != 2 or pair.shape[1] != 2:
+        raise ValueError(
+            "y must be the outcomes. Without it T must have two columns, treatments and outcomes. "
+            f"Got y=None and T of shape {pair.shape}."
+        )
+    return pair[:, 0], pair[:, 1]
+
+
+def read_treatments(
+    T: Any, n_samples: int, known: NDArray[Any] | None = None
+) -> tuple[NDArray[np.float64], NDArray[Any] | None]:
     """Return treatments as numbers, and the two labels that 0 and 1 stand for.
 
-    There are none if treatments are numbers or bools.
+    There are none if treatments are numbers or bools. If labels are `known`, there are no others.
     """
     array = _read_column(T, "T", n_samples)
     labels = None
@@ -39,18 +57,24 @@ def read_treatments(T: Any, n_samples: int) -> tuple[NDArray[np.float64], NDArra
         try:
             numbers = np.array(array, dtype=np.float64)
         except (TypeError, ValueError):
-            labels, numbers = _read_labels(array)
+            labels, numbers = _read_labels(array, known)
         array = numbers
     numbers = read_numbers(array, "T", n_samples)
     return numbers, labels
 
 
-def _read_labels(array: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.float64]]:
+def _read_labels(
+    array: NDArray[Any], known: NDArray[Any] | None
+) -> tuple[NDArray[Any], NDArray[np.float64]]:
     is_missing = np.array([label is None or label != label for label in array.tolist()])
     if is_missing.any():
         raise ValueError(
             f"T must be known for each sample. Got {np.count_nonzero(is_missing)} missing values."
         )
+    if known is not None:
+        if not np.isin(array, known).all():
+            raise ValueError(f"T must have the labels that it had in fit, {known.tolist()}.")
+        return known, (array == known[1]).astype(np.float64)
     labels, codes = np.unique(array, return_inverse=True)
     if len(labels) != 2:
         raise ValueError(

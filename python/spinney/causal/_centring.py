@@ -17,6 +17,7 @@ from spinney._fit.task import Task
 from spinney._spinney import list_tree_seeds
 from spinney.causal._arguments import read_numbers
 from spinney.causal._bags import Units, draw_bootstraps
+from spinney.causal._growth import Source
 from spinney.dataset import Dataset
 
 # Bags that are held at once, in rows.
@@ -28,7 +29,7 @@ class Centring(NamedTuple):
 
     X: Any
     """As it was given, for estimators."""
-    columns: Any
+    source: Source
     """Encoded, for our forests."""
     task: Task
     """Without a target."""
@@ -72,8 +73,8 @@ class Centring(NamedTuple):
             seeds = list_tree_seeds(seed, first, n_new)
             rows = draw_bootstraps(self.units, seeds)
             draws = Draws("given", n_samples, 1, None, self.weights, None, given=rows)
-            forest = task.grow_forest(self.columns, draws, first, n_new, None)[0]
-            values, n_unseen = forest.sum_oob(self.columns, draws, task.n_threads)
+            forest = self.source.grow(task, draws, first, n_new)[0]
+            values, n_unseen = forest.sum_oob(self.source.columns, draws, task.n_threads)
             sums += values[:, 0]
             n_trees += n_unseen
         seen = int(np.count_nonzero((n_trees == 0) & (self.units.groups >= 0)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -68,29 +69,27 @@ class Scored(NamedTuple):
     expected_treatments: NDArray[np.float64]
     effects: NDArray[np.float64]
     """Out of bag."""
-    spread: NDArray[np.float64] | None
-    """The variance of the treatment, given the features; None if the treatment is binary."""
+    pushes: NDArray[np.float64]
+    """What is random of a treatment, by its variance: the weights of residuals in scores.
+
+    With an instrument this is of the instrument, by what it changes the treatment, too."""
     weights: NDArray[np.float64]
     groups: NDArray[np.int64]
 
     def take(self, rows: NDArray[Any]) -> Scored:
         """Return some of the rows."""
-        parts: list[Any] = [None if part is None else part[rows] for part in self]
-        return Scored(*parts)
+        return Scored(*(part[rows] for part in self))
 
     def score(self) -> NDArray[np.float64]:
         """Return doubly robust scores, whose mean is the average effect."""
-        spread = self.spread
-        if spread is None:
-            spread = self.expected_treatments * (1.0 - self.expected_treatments)
-        bad = int(np.count_nonzero(~(spread > 0)))
+        bad = int(np.count_nonzero(~np.isfinite(self.pushes)))
         if bad:
             raise ValueError(
                 f"{bad} samples have no overlap: their treatment is certain, given their features "
                 "(see expected_t_). Leave them out by `subset`, or estimate target='overlap'."
             )
         left = self.outcomes - self.effects * self.treatments
-        return self.effects + self.treatments / spread * left
+        return self.effects + self.pushes * left
 
 
 def average(scores: NDArray[np.float64], scored: Scored) -> Estimate:
@@ -163,17 +162,40 @@ def rank_average(
     seed: int,
 ) -> Estimate:
     """Return the area under the curve of targeting, and its error from halves of the groups."""
+    areas = [
+        _find_area(scores[rows], priorities[rows], scored.weights[rows], target)
+        for rows in _list_halves(scored.groups, seed)
+    ]
     estimate = _find_area(scores, priorities, scored.weights, target)
-    codes = np.unique(scored.groups, return_inverse=True)[1].ravel()
+    return Estimate(estimate, float(np.std(areas, ddof=1)))
+
+
+def trace_targeting(
+    scores: NDArray[np.float64],
+    priorities: NDArray[np.float64],
+    scored: Scored,
+    shares: NDArray[np.float64],
+    seed: int,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the curve of targeting at some shares of the weight, and its errors from halves."""
+
+    def trace(rows: Any) -> NDArray[np.float64]:
+        _, found, curve = _find_curve(scores[rows], priorities[rows], scored.weights[rows])
+        return np.interp(shares, found, curve)
+
+    curves = [trace(rows) for rows in _list_halves(scored.groups, seed)]
+    return trace(slice(None)), np.std(curves, axis=0, ddof=1)
+
+
+def _list_halves(groups: NDArray[np.int64], seed: int) -> Iterator[NDArray[np.bool_]]:
+    """Yield the rows of random halves of the groups."""
+    codes = np.unique(groups, return_inverse=True)[1].ravel()
     n_groups = int(codes.max()) + 1
     generator = np.random.default_rng(seed)
-    areas = []
     for _ in range(_N_HALVES):
         chosen = np.zeros(n_groups, dtype=bool)
         chosen[generator.permutation(n_groups)[: n_groups // 2]] = True
-        rows = chosen[codes]
-        areas.append(_find_area(scores[rows], priorities[rows], scored.weights[rows], target))
-    return Estimate(estimate, float(np.std(areas, ddof=1)))
+        yield chosen[codes]
 
 
 def _find_area(
@@ -182,6 +204,15 @@ def _find_area(
     weights: NDArray[np.float64],
     target: str,
 ) -> float:
+    of_rows, shares, curve = _find_curve(scores, priorities, weights)
+    counted = np.ones_like(shares) if target == "AUTOC" else shares
+    return float(of_rows @ (counted * curve) / of_rows.sum())
+
+
+def _find_curve(
+    scores: NDArray[np.float64], priorities: NDArray[np.float64], weights: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return weights by priority, their cumulative shares, and what these gain above the mean."""
     places = rankdata(-priorities, method="dense") - 1
     # Rows of the same priority have the mean of their scores.
     of_place = np.bincount(places, weights)
@@ -190,8 +221,7 @@ def _find_area(
     of_rows, means = weights[order], means[places[order]]
     sums = np.cumsum(of_rows)
     curve = np.cumsum(of_rows * means) / sums - of_rows @ means / sums[-1]
-    shares = np.ones_like(sums) if target == "AUTOC" else sums / sums[-1]
-    return float(of_rows @ (shares * curve) / sums[-1])
+    return of_rows, sums / sums[-1], curve
 
 
 def _sum_by_group(values: NDArray[np.float64], groups: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -8,50 +8,38 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import clone
 
-from spinney._base.features import FeatureReader
 from spinney._base.saving import Stored
-from spinney._common.blocks import divide_rows, join_blocks
+from spinney._cluster.growth import get_workers
 from spinney._common.checks import check_int, check_verbose, is_bool
 from spinney._common.messages import warn_caller
 from spinney._common.progress import show_progress
-from spinney._data.arrays import to_native, to_rows
+from spinney._data.arrays import to_native
 from spinney._data.categories import count_categories
-from spinney._fit.draws import Draws
 from spinney._fit.params import with_parameters
 from spinney._fit.signatures import TreeParameters
 from spinney._fit.task import Task
-from spinney._spinney import Columns, Forest, check_params, fill_leaves, list_tree_seeds
+from spinney._spinney import Columns, Forest, check_params, list_tree_seeds
 from spinney.causal._arguments import (
     check_varies,
     read_groups,
     read_numbers,
+    read_pair,
     read_treatments,
     read_weights,
 )
-from spinney.causal._bags import LittleBags, Units, draw_batch
+from spinney.causal._averages import AverageEffects
+from spinney.causal._bags import LittleBags, Units
 from spinney.causal._centring import Centring
-from spinney.causal._estimates import (
-    Estimate,
-    LinearEstimates,
-    Scored,
-    average,
-    average_of_arm,
-    average_of_overlap,
-    rank_average,
-    regress,
-)
-from spinney.causal._moments import N_MOMENTS, find_effects, find_intervals, find_variances
+from spinney.causal._explained import ExplainedEffects
+from spinney.causal._growth import Centred, Source, grow_filled
+from spinney.causal._moments import N_MOMENTS, N_MOMENTS_OF_INSTRUMENTS
+from spinney.dataset import Dataset
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-# A centred treatment that is as small, relative to the largest, has no part in splits: its outcome
-# would be divided by it. In leaves it counts.
-_NEGLIGIBLE = 1e-6
-# Cells of rows and trees whose draws are held at once.
-_DRAWS_AT_ONCE = 2**24
 # Propensities outside these bounds are warned about, if more than this share of samples has them.
 _LEAST_PROPENSITY = 0.05
 _SHARE_OUTSIDE = 0.01
@@ -62,7 +50,7 @@ _LEAST_CENTRING_TREES = 50
 
 
 @with_parameters
-class CausalForest(Stored, FeatureReader, TreeParameters):
+class CausalForest(Stored, AverageEffects, ExplainedEffects, TreeParameters):
     """A causal forest: what a treatment does, and for whom, with intervals.
 
     Outcomes and treatments are centred: less what forests, out of bag, expect of them given the
@@ -87,6 +75,12 @@ class CausalForest(Stored, FeatureReader, TreeParameters):
         Whether other samples fill the leaves of a tree than those that have chosen its splits.
     honest_fraction : float, default=0.5
         Share of the samples of a tree that choose the splits, if `honest`.
+    criterion : {"r_loss", "het"}, default="r_loss"
+        What splits look for. "r_loss": that outcomes are explained by treatments as well as can be.
+        "het": that effects differ, by labels that each node makes anew, as in grf; several times
+        slower. With an instrument it is always "het".
+    alpha : float, default=0.05
+        Each child of a split has at least this share of the samples of its parent, below 0.5.
     max_features : "auto", int, float, {"sqrt", "log2"} or None, default="auto"
         Number of features that each node draws as candidates for its split. "auto" is the square
         root of their number, rounded up, plus 20, or all if there are fewer. A float is a fraction
@@ -98,8 +92,10 @@ class CausalForest(Stored, FeatureReader, TreeParameters):
     model_t : float, array-like, estimator or None, default=None
         The same for treatments: of a binary one the propensity, 0.5 if a fair coin has chosen. The
         estimator may be a classifier.
+    model_z : float, array-like, estimator or None, default=None
+        The same for instruments, if `fit` is given any.
     cv : int, default=5
-        Number of folds for estimators as `model_y` and `model_t`.
+        Number of folds for estimators as `model_y`, `model_t` and `model_z`.
     max_depth : int, default=None
         Largest depth of a leaf. None means no limit.
     min_samples_split : int or float, default=2
@@ -140,6 +136,9 @@ class CausalForest(Stored, FeatureReader, TreeParameters):
         Seed of everything that is random: halves and samples of trees, features that nodes draw,
         folds, and the order that decides between equally good splits. An int, which may be as large
         as 2**64 - 1, makes results repeatable.
+    monotonic_cst : None, default=None
+        Constraints are refused. They hold for the samples that choose splits, and others fill the
+        leaves.
     verbose : int, default=0
         Whether to report on stderr how many trees are grown. 0: no report. 1: a progress bar if
         tqdm is installed, otherwise at most one line per second. 2 or more: a line at every update.
@@ -159,6 +158,8 @@ class CausalForest(Stored, FeatureReader, TreeParameters):
         What was expected of the outcomes.
     expected_t_ : ndarray of shape (n_samples,)
         What was expected of the treatments: the propensities of a binary one.
+    expected_z_ : ndarray of shape (n_samples,), or None
+        What was expected of the instruments, if there are any.
     feature_importances_ : ndarray of shape (n_features_in_,)
         How much the splits on each feature lower the squared error of outcomes by treatments,
         among the samples that fill the leaves; normalised to a sum of 1.
@@ -180,6 +181,9 @@ class CausalForest(Stored, FeatureReader, TreeParameters):
     A split lowers the squared error of centred outcomes (Y) by centred treatments (W) as much as
     it can (the "R-loss"): the trees are regression trees of Y / W with weights W ** 2. Samples for
     which W vanishes have no part in splits, but in leaves.
+
+    With `criterion="het"` they are regression trees of labels: of how much each sample would change
+    the effect in its node.
 
     Categories are ordered by the samples of the node alone, so that trees stay honest.
 
@@ -210,32 +214,23 @@ class CausalForest(Stored, FeatureReader, TreeParameters):
     subforest_size: int = 2
     honest: bool = True
     honest_fraction: float = 0.5
+    criterion: Literal["r_loss", "het"] = "r_loss"
+    alpha: float = 0.05
     max_features: float | Literal["auto", "sqrt", "log2"] | None = "auto"
     min_samples_leaf: float = 5
     model_y: Any = None
     model_t: Any = None
+    model_z: Any = None
     cv: int = 5
     verbose: int = 0
+    monotonic_cst: Any = None
     min_weight_fraction_leaf: float = field(default=0.0, init=False)
     ccp_alpha: float = field(default=0.0, init=False)
 
     _task: ClassVar[str] = "effects"
 
-    forest_: Forest
     labels_: NDArray[Any] | None
-    is_binary_: bool
-    oob_prediction_: NDArray[np.float64]
-    expected_y_: NDArray[np.float64]
-    expected_t_: NDArray[np.float64]
     max_features_: int
-    # Of the training samples: treatments, outcomes, weights, numbers of groups (-1: of weight 0),
-    # and the variance of the treatment given the features, unless it is binary.
-    _treatments: NDArray[np.float64]
-    _outcomes: NDArray[np.float64]
-    _weights: NDArray[np.float64] | None
-    _groups: NDArray[np.int64]
-    _spread: NDArray[np.float64] | None
-    _seed: int
 
     # --- Parameters -----------------------------------------------------------------------------
 
@@ -257,8 +252,14 @@ class CausalForest(Stored, FeatureReader, TreeParameters):
         if not (isinstance(fraction, Real) and 0.0 < float(fraction) < 1.0):
             self._reject("honest_fraction", "a float in the range (0.0, 1.0)")
         check_int(name, "cv", self.cv, 2)
+        if self.monotonic_cst is not None:
+            self._reject(
+                "monotonic_cst",
+                "None: other samples fill leaves than those that choose splits, so that no "
+                "constraint would hold",
+            )
         check_verbose(name, self.verbose)
-        check_params(self._make_tree_params(21), name, "regression")
+        check_params(self._make_tree_params(21), name, "effects")
         self._read_handle_unknown()
         return self._draw_seed(), self._count_threads()
 
@@ -268,9 +269,10 @@ class CausalForest(Stored, FeatureReader, TreeParameters):
         if isinstance(max_features, str) and max_features == "auto":
             max_features = min(int(np.ceil(np.sqrt(n_features))) + 20, n_features)
         return {
+            "alpha": self.alpha,
             "category_order": "node",
             "ccp_alpha": 0.0,
-            "criterion": "squared_error",
+            "criterion": self.criterion,
             "feature_sampling": self.feature_sampling,
             "max_depth": self.max_depth,
             "max_features": max_features,
@@ -286,7 +288,16 @@ class CausalForest(Stored, FeatureReader, TreeParameters):
 
     # --- Growth ---------------------------------------------------------------------------------
 
-    def fit(self, X: Any, T: Any, y: Any, *, sample_weight: Any = None, groups: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        T: Any,
+        y: Any = None,
+        *,
+        instrument: Any = None,
+        sample_weight: Any = None,
+        groups: Any = None,
+    ) -> Self:
         """Grow the trees.
 
         Parameters
@@ -295,9 +306,14 @@ class CausalForest(Stored, FeatureReader, TreeParameters):
             The features: all that may move both treatments and outcomes, as known before the
             treatment.
         T : array-like of shape (n_samples,)
-            The treatments: 0 and 1, bools, two labels, or amounts.
-        y : array-like of shape (n_samples,)
+            The treatments: 0 and 1, bools, two labels, or amounts. With `y=None`, both, as scikit-
+            learn's searches pass one target on: shape (n_samples, 2), treatments and outcomes.
+        y : array-like of shape (n_samples,), default=None
             The outcomes.
+        instrument : array-like of shape (n_samples,), default=None
+            Numbers or bools that move treatments, and outcomes by these alone, such as a drawn
+            invitation. What moves both treatments and outcomes may then be hidden. Effects are of
+            those whose treatment it moves.
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights. None means 1 for all. Samples of weight 0 have no influence.
         groups : array-like of shape (n_samples,), default=None
@@ -316,53 +332,97 @@ class CausalForest(Stored, FeatureReader, TreeParameters):
             estimator keeps the attributes it had before the call.
         """
         with self._restore_on_error():
-            return self._fit(X, T, y, sample_weight, groups)
+            return self._fit(X, T, y, instrument, sample_weight, groups)
 
-    def _fit(self, X: Any, T: Any, y: Any, sample_weight: Any, groups: Any) -> Self:
+    def _fit(
+        self, X: Any, T: Any, y: Any, instrument: Any, sample_weight: Any, groups: Any
+    ) -> Self:
+        self.labels_ = None
+        source, task, units = self._read(X, T, y, sample_weight, groups, instrument)
+        bags = self._make_bags(units)
+        self._centre(X, source, task, units)
+        self._check_overlap()
+        is_drawn = units.groups >= 0
+
+        def centre(values: Any, expected: Any) -> NDArray[np.float64]:
+            return np.where(is_drawn, values - expected, 0.0)
+
+        data = Centred(
+            centre(self._treatments, self.expected_t_),
+            centre(self._outcomes, self.expected_y_),
+            self._weights,
+        )
+        if self._instruments is not None:
+            data = data._replace(instruments=centre(self._instruments, self.expected_z_))
+        self._compliance = self._find_compliance(source, task, bags, data)
+        with show_progress(int(self.verbose), 0, self.n_estimators) as report:
+            filled = grow_filled(source, task, bags, data, self.n_estimators, report)
+        self.forest_, self.max_features_, self.oob_prediction_ = filled
+        n_seen = int(np.count_nonzero(~np.isfinite(self.oob_prediction_[is_drawn])))
+        if n_seen:
+            warn_caller(
+                f"All trees have seen {n_seen} of the samples: their effects out of bag are NaN. "
+                "Set a larger n_estimators."
+            )
+        return self
+
+    def _find_compliance(
+        self, source: Source, task: Task, bags: LittleBags, data: Centred
+    ) -> NDArray[np.float64] | None:
+        """Return what instruments do to treatments, out of bag; None if there are none."""
+        if data.instruments is None or not _is_binary(self._instruments):
+            return None
+        seed = list_tree_seeds(self._seed, self.n_estimators, 4)[3]
+        task = task._replace(params={**task.params, "criterion": "r_loss"}, seed=seed)
+        data = Centred(data.instruments, data.treatments, data.weights)
+        n_trees = max(_LEAST_CENTRING_TREES, self.n_estimators // 4)
+        return grow_filled(source, task, bags._replace(seed=seed), data, n_trees, None).oob_effects
+
+    def _read(
+        self, X: Any, T: Any, y: Any, sample_weight: Any, groups: Any, instrument: Any = None
+    ) -> tuple[Source, Task, Units]:
+        """Return samples in the form that the compiled part takes, and what is drawn of them."""
         self._seed, n_threads = self._check_params()
-        matrix = self._validate_X(X)
+        workers, dataset = get_workers(), None
+        if workers is not None:
+            dataset = Dataset(X, categorical_features=self.categorical_features, n_jobs=n_threads)
+        matrix = self._validate_X(X if dataset is None else dataset)
         n_samples, self.n_features_in_ = matrix.shape
-        treatments, self.labels_ = read_treatments(T, n_samples)
+        T, y = read_pair(T, y)
+        treatments, self.labels_ = read_treatments(T, n_samples, self.labels_)
         outcomes = read_numbers(y, "y", n_samples)
         weights = read_weights(sample_weight, n_samples)
         is_drawn = np.ones(n_samples, dtype=bool) if weights is None else weights > 0
         units = Units(read_groups(groups, n_samples, is_drawn))
         check_varies(treatments[is_drawn])
-        self.is_binary_ = bool(np.isin(treatments, (0.0, 1.0)).all())
+        self._instruments = None
+        if instrument is not None:
+            self._instruments = read_numbers(instrument, "instrument", n_samples)
+            if np.ptp(self._instruments[is_drawn]) == 0:
+                raise ValueError("instrument must vary among the samples of positive weight.")
+        elif self.model_z is not None:
+            self._reject("model_z", "None without an instrument")
+        self.is_binary_ = _is_binary(treatments)
         counts = count_categories(self.categories_)
         columns = matrix
         if not isinstance(matrix, Columns):
             columns = Columns(to_native(matrix), counts, n_threads)
+        source = Source(columns, dataset, workers)
+        params = self._make_tree_params(self.n_features_in_)
+        if instrument is not None:
+            params["criterion"] = "het"
         task = Task(
             y=None,
             n_classes=None,
-            params=self._make_tree_params(self.n_features_in_),
+            params=params,
             estimator=type(self).__name__,
             seed=self._seed,
             n_categories=counts,
             n_threads=n_threads,
         )
-        bags = self._make_bags(units)
-        centring_task = task._replace(
-            params={
-                **task.params,
-                "max_features": None,
-                "max_depth": None,
-                "max_leaf_nodes": None,
-                "min_samples_leaf": _CENTRING_LEAF,
-                "min_samples_split": 2,
-            }
-        )
-        n_trees = max(_LEAST_CENTRING_TREES, self.n_estimators // 4)
-        self._centre(
-            Centring(X, columns, centring_task, units, weights, n_trees, self.cv),
-            treatments,
-            outcomes,
-        )
         self._treatments, self._outcomes = treatments, outcomes
         self._weights, self._groups = weights, units.groups
-        self._grow(columns, task, bags)
-        return self
+        return source, task, units
 
     def _make_bags(self, units: Units) -> LittleBags:
         """Return how trees draw; raise ValueError if there are too few samples for that."""
@@ -379,27 +439,53 @@ class CausalForest(Stored, FeatureReader, TreeParameters):
             )
         return LittleBags(units, self._seed, self.subforest_size, n_draws, n_growing)
 
-    def _centre(
-        self, centring: Centring, treatments: NDArray[np.float64], outcomes: NDArray[np.float64]
-    ) -> None:
-        """Learn what is expected of outcomes and treatments, and tell of a lack of overlap."""
-        seeds = list_tree_seeds(self._seed, self.n_estimators, 3)
-        self.expected_y_ = centring.expect(self.model_y, "model_y", outcomes, seeds[0])
-        self.expected_t_ = centring.expect(self.model_t, "model_t", treatments, seeds[1])
-        self._spread = None
-        is_drawn = centring.units.groups >= 0
-        if not self.is_binary_:
-            squares = (treatments - self.expected_t_) ** 2
+    def _centre(self, X: Any, source: Source, task: Task, units: Units) -> None:
+        """Learn what is expected of outcomes and treatments."""
+        own = {
+            "criterion": "squared_error",
+            "max_features": None,
+            "max_depth": None,
+            "max_leaf_nodes": None,
+            "min_samples_leaf": _CENTRING_LEAF,
+            "min_samples_split": 2,
+        }
+        params = {**task.params, **own}
+        del params["alpha"]
+        task = task._replace(params=params)
+        n_trees = max(_LEAST_CENTRING_TREES, self.n_estimators // 4)
+        centring = Centring(X, source, task, units, self._weights, n_trees, self.cv)
+        seeds = list_tree_seeds(self._seed, self.n_estimators, 4)
+        self.expected_y_ = centring.expect(self.model_y, "model_y", self._outcomes, seeds[0])
+        self.expected_t_ = centring.expect(self.model_t, "model_t", self._treatments, seeds[1])
+        self._spread = self.expected_z_ = None
+        if self._instruments is not None:
+            self.expected_z_ = centring.expect(self.model_z, "model_z", self._instruments, seeds[2])
+        elif not self.is_binary_:
+            squares = (self._treatments - self.expected_t_) ** 2
             # Of rows of weight 0, estimators have expected nothing.
-            squares[~is_drawn] = 0.0
+            squares[self._groups < 0] = 0.0
             self._spread = centring.expect(None, "model_t", squares, seeds[2])
+        for name, values, expected in (
+            ("model_t", self._treatments, self.expected_t_),
+            ("model_z", self._instruments, self.expected_z_),
+        ):
+            if expected is None or not _is_binary(values):
+                continue
+            known = expected[self._groups >= 0]
+            if np.any((known < 0.0) | (known > 1.0)):
+                raise ValueError(
+                    f"{name} must expect what is 0 or 1 with a propensity in [0, 1]. "
+                    f"Got {known.min():g} to {known.max():g}."
+                )
+
+    def _check_overlap(self) -> None:
+        """Warn if treatments, or instruments, of more than a few samples are nearly certain."""
+        given, expected = self._treatments, self.expected_t_
+        if self._instruments is not None and self.expected_z_ is not None:
+            given, expected = self._instruments, self.expected_z_
+        if not _is_binary(given):
             return
-        propensity = self.expected_t_[is_drawn]
-        if np.any((propensity < 0.0) | (propensity > 1.0)):
-            raise ValueError(
-                "model_t must expect a binary treatment with a propensity in [0, 1]. "
-                f"Got {propensity.min():g} to {propensity.max():g}."
-            )
+        propensity = expected[self._groups >= 0]
         is_outside = np.minimum(propensity, 1.0 - propensity) < _LEAST_PROPENSITY
         if is_outside.mean() > _SHARE_OUTSIDE:
             warn_caller(
@@ -409,416 +495,52 @@ class CausalForest(Stored, FeatureReader, TreeParameters):
                 "can leave samples out by `subset`, or take target='overlap'."
             )
 
-    def _grow(self, columns: Any, task: Task, bags: LittleBags) -> None:
-        """Grow the trees, some at a time, and find the effects out of bag."""
-        is_drawn = bags.units.groups >= 0
-        n_samples = len(is_drawn)
-        w = np.where(is_drawn, self._treatments - self.expected_t_, 0.0)
-        y = np.where(is_drawn, self._outcomes - self.expected_y_, 0.0)
-        is_used = np.abs(w) > _NEGLIGIBLE * np.abs(w).max()
-        if not is_used.any():
-            raise ValueError(
-                "T must vary beyond what model_t expects. All treatments are as expected."
-            )
-        quotients = np.divide(y, w, out=np.zeros(n_samples), where=is_used)
-        split_weights = np.where(is_used, w * w, 0.0)
-        if self._weights is not None:
-            split_weights *= self._weights
-        task = task._replace(y=quotients.reshape(-1, 1))
-        rows, n_threads = to_rows(columns), task.n_threads
-        forest: Forest | None = None
-        sums, n_unseen = np.zeros((n_samples, N_MOMENTS)), np.zeros(n_samples)
-        step = max(1, _DRAWS_AT_ONCE // n_samples)
-        with show_progress(int(self.verbose), 0, self.n_estimators) as report:
-            for first in range(0, self.n_estimators, step):
-                n_new = min(step, self.n_estimators - first)
-                batch = draw_batch(bags, first, list_tree_seeds(task.seed, first, n_new))
-                draws = Draws("given", n_samples, 1, None, split_weights, None, given=batch.growing)
-                grown, self.max_features_, _ = task.grow_forest(columns, draws, first, n_new, None)
-                filling = batch.filling
-                own = fill_leaves(
-                    grown, rows, (w, y, self._weights), filling.starts, filling.rows, n_threads
-                )
-                means, n_trees = own.predict_counted(rows, batch.unseen, n_threads)
-                is_any = n_trees > 0
-                sums[is_any] += means[is_any] * n_trees[is_any, None]
-                n_unseen += n_trees
-                forest = own if forest is None else forest.extended(own)
-                if report is not None:
-                    report(first + n_new)
-        assert forest is not None
-        self.forest_ = forest
-        n_unseen[~is_drawn] = 0
-        n_seen = int(np.count_nonzero(n_unseen[is_drawn] == 0))
-        if n_seen:
-            warn_caller(
-                f"All trees have seen {n_seen} of the samples: their effects out of bag are NaN. "
-                "Set a larger n_estimators."
-            )
-        with np.errstate(divide="ignore", invalid="ignore"):
-            self.oob_prediction_ = find_effects(sums / n_unseen[:, None])
+    # --- Scores ---------------------------------------------------------------------------------
 
-    # --- Effects --------------------------------------------------------------------------------
+    def score(self, X: Any, T: Any, y: Any = None, *, sample_weight: Any = None) -> float:
+        """Return how much better effects explain outcomes than one effect for all: the R-score.
 
-    def predict(self, X: Any, interval: bool = False, alpha: float = 0.05) -> Any:
-        """Predict the effect of the treatment at samples.
+        Treatments and outcomes of these samples are centred among themselves, as `fit` does it. The
+        loss of effects is the mean square of what they leave over, (Y - effect W) ** 2. Searches of
+        scikit-learn pass treatments and outcomes on as the two columns of one target:
+        ``GridSearchCV(forest, parameters).fit(X, numpy.column_stack([T, y]))``.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples. Sparse formats other than CSR are converted to it.
-        interval : bool, default=False
-            Whether to return the bounds of intervals as well; see `predict_interval`.
-        alpha : float, default=0.05
-            How often intervals miss.
+            Samples, others than those of `fit`.
+        T : array-like of shape (n_samples,)
+            Their treatments. With `y=None`, both, of shape (n_samples, 2).
+        y : array-like of shape (n_samples,), default=None
+            Their outcomes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights. None means 1 for all.
 
         Returns
         -------
-        effects : ndarray of shape (n_samples,)
-            float64: by how much the outcome changes if the treatment grows by 1. NaN where all
-            training samples nearby had the same treatment.
-        low : ndarray of shape (n_samples,)
-            If `interval`.
-        high : ndarray of shape (n_samples,)
-            If `interval`.
-        """
-        if not is_bool(interval):
-            raise ValueError(f"interval must be a bool. Got {interval!r}.")
-        if interval:
-            check_alpha(alpha)
-            effects, errors = self._predict_both(X)
-            return (effects, *find_intervals(effects, errors, alpha))
-        rows = self._validate_X_predict(X)
-        return find_effects(self.forest_.predict(to_rows(rows), self._count_threads()))
-
-    def predict_interval(
-        self, X: Any, alpha: float = 0.05
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return intervals of the effects at samples: the effects, minus and plus their errors.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples. Sparse formats other than CSR are converted to it.
-        alpha : float, default=0.05
-            How often intervals miss, if the errors of the forest are random alone. Where effects
-            change fast, a forest also has a bias, of which intervals do not know.
-
-        Returns
-        -------
-        low, high : ndarray of shape (n_samples,)
-            float64.
-        """
-        return tuple(self.predict(X, interval=True, alpha=alpha)[1:])
-
-    def predict_and_var(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the effects at samples, and their variances.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples. Sparse formats other than CSR are converted to it.
-
-        Returns
-        -------
-        effects, variances : ndarray of shape (n_samples,)
-            float64. Variances are of the estimates: how much these would differ if the data were
-            drawn anew. With few trees they are too large.
-        """
-        effects, errors = self._predict_both(X)
-        return effects, errors**2
-
-    def prediction_stderr(self, X: Any) -> NDArray[np.float64]:
-        """Return the standard errors of the effects at samples.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples. Sparse formats other than CSR are converted to it.
-
-        Returns
-        -------
-        errors : ndarray of shape (n_samples,)
-            float64.
-        """
-        return self._predict_both(X)[1]
-
-    def _predict_both(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return effects and their standard errors."""
-        rows = to_rows(self._validate_X_predict(X))
-        n_samples, n_threads = rows.shape[0], self._count_threads()
-        effects = find_effects(self.forest_.predict(rows, n_threads))
-        blocks = divide_rows(n_samples, N_MOMENTS * len(self.forest_))
-        variances = join_blocks(
-            n_samples,
-            (
-                find_variances(
-                    self.forest_.predict_trees(rows, n_threads, block), self.subforest_size
-                )
-                for block in blocks
-            ),
-        )
-        return effects, np.sqrt(variances)
-
-    def oob_predict(self) -> NDArray[np.float64]:
-        """Return the effects at the training samples, by the trees that have not seen them.
-
-        Returns
-        -------
-        effects : ndarray of shape (n_samples,)
-            float64, a copy of `oob_prediction_`.
-        """
-        check_is_fitted(self)
-        return self.oob_prediction_.copy()
-
-    def effect(self, X: Any, *, T0: float = 0, T1: float = 1) -> NDArray[np.float64]:
-        """Return what changing the treatment from `T0` to `T1` does to the outcome.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples. Sparse formats other than CSR are converted to it.
-        T0, T1 : float, default=0, 1
-            Amounts of the treatment.
-
-        Returns
-        -------
-        effects : ndarray of shape (n_samples,)
-            float64.
-        """
-        effects: NDArray[np.float64] = (T1 - T0) * self.predict(X)
-        return effects
-
-    def effect_interval(
-        self, X: Any, *, T0: float = 0, T1: float = 1, alpha: float = 0.05
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return intervals of what `effect` returns; see `predict_interval`.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples. Sparse formats other than CSR are converted to it.
-        T0, T1 : float, default=0, 1
-            Amounts of the treatment.
-        alpha : float, default=0.05
-            How often intervals miss.
-
-        Returns
-        -------
-        low, high : ndarray of shape (n_samples,)
-            float64.
-        """
-        check_alpha(alpha)
-        effects, errors = self._predict_both(X)
-        return find_intervals((T1 - T0) * effects, abs(T1 - T0) * errors, alpha)
-
-    @property
-    def feature_importances_(self) -> NDArray[np.float64]:
-        """How much the splits on each feature lower the squared error of outcomes by treatments.
-
-        It is measured on the samples that fill the leaves, and normalised to a sum of 1. What it
-        tells is what effects differ by, not what outcomes differ by.
-
-        Returns
-        -------
-        importances : ndarray of shape (n_features_in_,)
-            float64.
-        """
-        check_is_fitted(self)
-        return self.forest_.compute_feature_importances()
-
-    # --- Estimates ------------------------------------------------------------------------------
-
-    def scores(self) -> NDArray[np.float64]:
-        """Return the doubly robust score of each training sample.
-
-        The mean of the scores is the average effect, also if either the effects or the propensities
-        are somewhat wrong. Means over groups of samples, and regressions on features, are estimates
-        for these.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,)
-            float64. NaN for samples of weight 0.
+        score : float
+            1 less the loss of the predicted effects, divided by the loss of the best constant
+            effect. 0 or less: the forest has found no differences that hold for these samples.
+            Scores are small, as most of what outcomes vary by is noise.
 
         Raises
         ------
-        ValueError
-            If the treatment of a sample is certain, given its features.
+        ValueError, TypeError
+            If an argument is illegal. The message names it. `model_y` and `model_t` must not be
+            arrays, which are of the samples of `fit`.
         """
-        scored, rows = self._list_scored(None)
-        scores = np.full(len(self._treatments), np.nan)
-        scores[rows] = scored.score()
-        return scores
-
-    def average_treatment_effect(
-        self,
-        target: Literal["all", "treated", "control", "overlap"] = "all",
-        *,
-        subset: Any = None,
-    ) -> Estimate:
-        """Return the average effect of the treatment, and its standard error.
-
-        Parameters
-        ----------
-        target : {"all", "treated", "control", "overlap"}, default="all"
-            Over which samples: all, those with or without the treatment, or all by the variance of
-            their treatment, which is small where one of the arms is rare.
-        subset : array-like of shape (n_samples,) or (n,), default=None
-            A mask or indices of training samples. None: all.
-
-        Returns
-        -------
-        estimate : Estimate
-            The fields `estimate` and `standard_error`, and `interval(alpha)`.
-
-        Raises
-        ------
-        ValueError
-            If `target` is illegal, or if the treatment of a sample is certain, given its features.
-        """
-        targets = ("all", "treated", "control", "overlap")
-        if target not in targets:
-            raise ValueError(f"target must be one of {targets}. Got {target!r}.")
-        scored, _ = self._list_scored(subset)
-        if target == "all":
-            return average(scored.score(), scored)
-        if target == "overlap":
-            return average_of_overlap(scored)
-        if not self.is_binary_:
-            raise ValueError(f"target={target!r} needs a binary treatment. Use 'all' or 'overlap'.")
-        return average_of_arm(scored, of_treated=target == "treated")
-
-    def best_linear_projection(self, A: Any = None, *, subset: Any = None) -> LinearEstimates:
-        """Return the linear regression of the effects on features.
-
-        Parameters
-        ----------
-        A : array-like of shape (n_samples, n_columns), default=None
-            Numbers of the training samples. None: the intercept alone.
-        subset : array-like of shape (n_samples,) or (n,), default=None
-            A mask or indices of training samples. None: all.
-
-        Returns
-        -------
-        projection : LinearEstimates
-            `coef`, `standard_errors` and `p_values` of shape (1 + n_columns,), the intercept first.
-            Errors are HC3, by groups if there are any.
-        """
-        scored, rows = self._list_scored(subset)
-        design = np.ones((len(rows), 1))
-        if A is not None:
-            table = np.asarray(A, dtype=np.float64)
-            table = table.reshape(-1, 1) if table.ndim == 1 else table
-            if table.ndim != 2 or len(table) != len(self._treatments):
-                raise ValueError(
-                    f"A must have a row for each of the {len(self._treatments)} training samples. "
-                    f"Got shape {table.shape}."
-                )
-            design = np.column_stack([design, table[rows]])
-            if not np.isfinite(design).all():
-                raise ValueError("A must be finite.")
-        return regress(scored.score(), design, scored)
-
-    def rank_average_treatment_effect(
-        self,
-        priorities: Any,
-        target: Literal["AUTOC", "QINI"] = "AUTOC",
-        *,
-        subset: Any = None,
-    ) -> Estimate:
-        """Return how well priorities tell who gains from the treatment.
-
-        Let the samples of highest priority be treated first: the curve of targeting is their mean
-        effect less that of all, by their share. This is the area below it.
-
-        Parameters
-        ----------
-        priorities : array-like of shape (n_samples,)
-            Of the training samples, by a model that has not seen them: such as a forest of other
-            data, or a rule.
-        target : {"AUTOC", "QINI"}, default="AUTOC"
-            "AUTOC": all shares count alike, which finds effects of a few samples. "QINI": by size.
-        subset : array-like of shape (n_samples,) or (n,), default=None
-            A mask or indices of training samples. None: all.
-
-        Returns
-        -------
-        estimate : Estimate
-            0 for priorities that tell nothing. The standard error is from halves of the samples, or
-            of the groups.
-        """
-        if target not in ("AUTOC", "QINI"):
-            raise ValueError(f"target must be 'AUTOC' or 'QINI'. Got {target!r}.")
-        given = read_numbers(priorities, "priorities", len(self._check_fitted()))
-        scored, rows = self._list_scored(subset)
-        return rank_average(scored.score(), given[rows], scored, target, self._seed)
-
-    def calibration(self) -> LinearEstimates:
-        """Return whether the forest has found how effects differ.
-
-        Outcomes are regressed on treatments times the mean of the effects, and times what effects
-        differ from it, all out of bag.
-
-        Returns
-        -------
-        calibration : LinearEstimates
-            Two coefficients. The first is 1 if the mean is right. The second is 1 if the
-            differences are right, and above 0 if there are any. P-values are of one side, against
-            0.
-        """
-        scored, _ = self._list_scored(None)
-        mean = np.average(scored.effects, weights=scored.weights)
-        design = np.column_stack(
-            [scored.treatments * mean, scored.treatments * (scored.effects - mean)]
-        )
-        found = regress(scored.outcomes, design, scored)
-        p_values = np.where(found.coef > 0, found.p_values / 2.0, 1.0 - found.p_values / 2.0)
-        return found._replace(p_values=p_values)
-
-    def _check_fitted(self) -> NDArray[np.float64]:
-        """Return the treatments of the training samples; raise NotFittedError without any."""
-        check_is_fitted(self)
-        return self._treatments
-
-    def _list_scored(self, subset: Any) -> tuple[Scored, NDArray[np.int64]]:
-        """Return the training samples of a subset that have a weight, and their numbers."""
-        n_samples = len(self._check_fitted())
-        is_drawn = self._groups >= 0
-        if subset is not None:
-            chosen = np.asarray(subset)
-            is_mask = chosen.dtype.kind == "b" and chosen.shape == (n_samples,)
-            is_indices = (
-                chosen.dtype.kind in "iu"
-                and chosen.ndim == 1
-                and bool(np.all((chosen >= 0) & (chosen < n_samples)))
-            )
-            if not (is_mask or is_indices):
-                raise ValueError(
-                    f"subset must be a mask of the {n_samples} training samples, or indices of "
-                    f"some. Got shape {chosen.shape} of type {chosen.dtype}."
-                )
-            mask = np.zeros(n_samples, dtype=bool)
-            mask[chosen] = True
-            is_drawn = is_drawn & mask
-        rows = np.flatnonzero(is_drawn)
-        if len(rows) == 0:
-            raise ValueError("subset has no samples of positive weight.")
-        if not np.isfinite(self.oob_prediction_[rows]).all():
-            raise ValueError(
-                "There are samples without an effect out of bag: set a larger n_estimators, or "
-                "leave them out by `subset`."
-            )
-        everything = Scored(
-            self._outcomes - self.expected_y_,
-            self._treatments - self.expected_t_,
-            self.expected_t_,
-            self.oob_prediction_,
-            self._spread,
-            np.ones(n_samples) if self._weights is None else self._weights,
-            self._groups,
-        )
-        return everything.take(rows), rows
+        effects = self.predict(X)
+        self._refuse_instrument("score")
+        other = clone(self).set_params(random_state=self._seed)
+        other.labels_ = self.labels_
+        other._centre(X, *other._read(X, T, y, sample_weight, None))
+        w = other._treatments - other.expected_t_
+        v = other._outcomes - other.expected_y_
+        s = np.ones(len(w)) if other._weights is None else other._weights
+        w, v, s, effects = (part[s > 0] for part in (w, v, s, effects))
+        constant = np.sum(s * w * v) / np.sum(s * w * w)
+        losses = [np.sum(s * (v - effect * w) ** 2) for effect in (effects, constant)]
+        return float(1.0 - losses[0] / losses[1])
 
     # --- Files ----------------------------------------------------------------------------------
 
@@ -832,17 +554,21 @@ class CausalForest(Stored, FeatureReader, TreeParameters):
     def _find_fault(self, forest: Forest) -> str | None:
         if type(self.n_features_in_) is not int or self.n_features_in_ != forest.n_features:
             return f"n_features_in_ is {self.n_features_in_} for trees of {forest.n_features}"
-        if forest.n_classes != [1] * N_MOMENTS:
+        n_moments = N_MOMENTS if self._instruments is None else N_MOMENTS_OF_INSTRUMENTS
+        if forest.n_classes != [1] * n_moments:
             return f"trees of other numbers than moments, {forest.n_classes}"
         counts = count_categories(self.categories_) or []
         if (counts if any(counts) else []) != forest.n_categories:
             return "categories_ has other numbers of categories than the trees"
-        optional = {"_weights", "_spread"}
+        optional = {"_weights", "_spread", "_instruments", "_compliance", "expected_z_"}
         kinds: dict[str, Any] = {
             "_treatments": np.float64,
             "_outcomes": np.float64,
             "_weights": np.float64,
             "_spread": np.float64,
+            "_instruments": np.float64,
+            "_compliance": np.float64,
+            "expected_z_": np.float64,
             "_groups": np.int64,
             "oob_prediction_": np.float64,
             "expected_y_": np.float64,
@@ -859,7 +585,5 @@ class CausalForest(Stored, FeatureReader, TreeParameters):
         return None
 
 
-def check_alpha(alpha: Any) -> None:
-    """Raise ValueError unless `alpha` is a chance."""
-    if not (isinstance(alpha, Real) and 0.0 < float(alpha) < 1.0):
-        raise ValueError(f"alpha must be a float in the range (0.0, 1.0). Got {alpha!r}.")
+def _is_binary(values: Any) -> bool:
+    return bool(np.isin(values, (0.0, 1.0)).all())

@@ -1,7 +1,8 @@
 """Effects, and their variances, from the moments that the leaves of a causal forest predict.
 
-The moments of a leaf are the sums of s, sW, sY, sWY and sWW over its rows, divided by the number of
-rows: s is the weight of a row, W its centred treatment and Y its centred outcome.
+The moments of a leaf are the sums of s, sW, sY, sZY and sZW over its rows, divided by the number of
+rows: s is the weight of a row, W its centred treatment, Y its centred outcome and Z its centred
+instrument. Without an instrument Z is W. With one, the sum of sZ is the last moment.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import erfcx
 
 N_MOMENTS = 5
+N_MOMENTS_OF_INSTRUMENTS = 6
 
 
 def find_effects(moments: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -20,26 +22,59 @@ def find_effects(moments: NDArray[np.float64]) -> NDArray[np.float64]:
 
     Parameters
     ----------
-    moments : ndarray of shape (n, 5)
+    moments : ndarray of shape (n, 5) or (n, 6)
         Means over the trees.
 
     Returns
     -------
     effects : ndarray of shape (n,)
-        NaN where all treatments are equal.
+        NaN where all treatments are equal, or instruments say nothing of them.
     """
-    s, w, y, wy, _ = moments.T
+    s, y, zy, z = (moments[:, place] for place in (0, 2, 3, _place_of_instrument(moments)))
     spread = _find_spread(moments)
     effects = np.full(len(moments), np.nan)
-    np.divide(wy * s - w * y, spread, out=effects, where=spread > 0)
+    np.divide(zy * s - z * y, spread, out=effects, where=spread != 0)
     return effects
+
+
+def _place_of_instrument(moments: NDArray[np.float64]) -> int:
+    return 5 if moments.shape[-1] == N_MOMENTS_OF_INSTRUMENTS else 1
+
+
+def find_weights(
+    moments: NDArray[np.float64], expected: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return by how much effects grow with each moment, counted from expected moments.
+
+    Parameters
+    ----------
+    moments : ndarray of shape (n, n_moments)
+    expected : ndarray of shape (1, n_moments)
+
+    Returns
+    -------
+    weights : ndarray of shape (n, n_moments)
+        Times the differences of the moments from the expected ones, they add up to the difference
+        of the effects.
+    """
+    a = find_effects(expected)[0]
+    b = (expected[0, 2] - a * expected[0, 1]) / expected[0, 0]
+    instrument = _place_of_instrument(moments)
+    # How the equations of the regression grow with the moments.
+    slope, level = np.zeros((2, moments.shape[1]))
+    slope[[3, 4, instrument]] = 1.0, -a, -b
+    level[[2, 1, 0]] = 1.0, -a, -b
+    s, z = moments[:, [0]], moments[:, [instrument]]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found: NDArray[np.float64] = (s * slope - z * level) / _find_spread(moments)[:, None]
+    return found
 
 
 def _find_spread(moments: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the denominators of effects; 0 where nothing but rounding is left of them."""
-    s, w, _, _, ww = moments.T
-    spread = ww * s - w * w
-    return np.where(spread > 1e-14 * ww * s, spread, 0.0)
+    s, w, zw, z = (moments[:, place] for place in (0, 1, 4, _place_of_instrument(moments)))
+    spread = zw * s - z * w
+    return np.where(np.abs(spread) > 1e-14 * np.abs(zw * s), spread, 0.0)
 
 
 def find_variances(of_trees: NDArray[np.float64], bag_size: int) -> NDArray[np.float64]:
@@ -50,23 +85,25 @@ def find_variances(of_trees: NDArray[np.float64], bag_size: int) -> NDArray[np.f
 
     Parameters
     ----------
-    of_trees : ndarray of shape (n, n_trees, 5)
+    of_trees : ndarray of shape (n, n_trees, n_moments)
         The moments that each tree predicts.
     bag_size : int
         Number of trees of a bag.
     """
     moments = of_trees.mean(axis=1)
-    s, w, y, _, _ = moments.T
+    instrument = _place_of_instrument(moments)
+    s, w, y = moments.T[:3]
+    z = moments[:, instrument]
     effects = find_effects(moments)
     spread = _find_spread(moments)
     intercepts = (y - effects * w) / s
     # Of each tree: how far the equations of the regression are from being solved.
-    slope = of_trees @ np.array([0.0, 0.0, 0.0, 1.0, 0.0])
-    slope -= of_trees[..., 4] * effects[:, None] + of_trees[..., 1] * intercepts[:, None]
+    slope = of_trees[..., 3] - of_trees[..., 4] * effects[:, None]
+    slope -= of_trees[..., instrument] * intercepts[:, None]
     level = of_trees[..., 2] - of_trees[..., 1] * effects[:, None]
     level -= of_trees[..., 0] * intercepts[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
-        influence = (s[:, None] * slope - w[:, None] * level) / spread[:, None]
+        influence = (s[:, None] * slope - z[:, None] * level) / spread[:, None]
     bags = influence.reshape(len(influence), influence.shape[1] // bag_size, bag_size)
     between = np.mean(bags.mean(axis=2) ** 2, axis=1)
     noise = (np.mean(influence**2, axis=1) - between) / (bag_size - 1)

@@ -19,6 +19,7 @@ from spinney._common.messages import reject_parameter
 from spinney._common.types import DependenceKind
 from spinney._data.arrays import CompressedMatrix
 from spinney._spinney import Forest
+from spinney.causal import CausalForest
 from spinney.ensemble._boosted_trees import BoostedTrees
 from spinney.ensemble._forest import BaseForest
 from spinney.survival._base import StoredSurvivalModel
@@ -84,8 +85,9 @@ def partial_dependence(
     -------
     predictions : Bunch
         average : ndarray of shape (n_targets, n_values_1[, n_values_2]), float64
-            Numbers, or shares of classes. The targets are the outputs; or the classes, of two
-            classes the second alone; or `times`. Not with ``kind="individual"``.
+            Numbers, shares of classes, or effects of a causal forest. The targets are the outputs;
+            or the classes, of two classes the second alone; or `times`. Not with
+            ``kind="individual"``.
         individual : ndarray of shape (n_targets, n_samples, n_values_1[, n_values_2]), float64
             Not with ``kind="average"``.
         grid_values : list of ndarray
@@ -111,7 +113,7 @@ def partial_dependence(
     >>> found["average"].shape
     (1, 3)
     """
-    if not isinstance(estimator, (BaseDecisionTree, BaseForest, BoostedTrees)):
+    if not isinstance(estimator, (BaseDecisionTree, BaseForest, BoostedTrees, CausalForest)):
         expected = "a tree, a forest or boosting of spinney"
         reject_parameter(_NAME, "estimator", estimator, expected)
     check_is_fitted(estimator)
@@ -210,11 +212,12 @@ def _make_axis(
 
 
 def _predict_values(estimator: Any, forest: Forest, rows: Any) -> NDArray[np.float64]:
-    """Return what is averaged: means over trees, or raw predictions of boosting."""
+    """Return what is averaged: means over trees, raw predictions of boosting, or effects."""
     if isinstance(estimator, BoostedTrees):
         raw: NDArray[np.float64] = estimator._add_rounds(rows) + estimator._get_constant()
         return raw
-    return forest.predict(rows, estimator._count_threads())
+    values: NDArray[np.float64] = estimator._predict_dependent(rows, forest)
+    return values
 
 
 def _predict_each(

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from spinney._common.checks import check_int, require_matplotlib
+from spinney.causal import CausalForest
 from spinney.ensemble._boosted_trees import BoostedTrees
 from spinney.ensemble._forest import BaseForest
 from spinney.feature_selection import Boruta
@@ -71,7 +72,8 @@ def plot_importance(
     >>> len(ax.get_yticklabels())
     4
     """
-    if not isinstance(estimator, (BaseDecisionTree, BaseForest, BoostedTrees, Boruta)):
+    kinds = (BaseDecisionTree, BaseForest, BoostedTrees, CausalForest, Boruta)
+    if not isinstance(estimator, kinds):
         raise TypeError(
             "The 'estimator' parameter of plot_importance must be a tree, a forest, boosting or a "
             f"Boruta of spinney. Got {estimator!r} instead."

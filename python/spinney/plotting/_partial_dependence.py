@@ -9,6 +9,7 @@ import numpy as np
 from spinney._common.checks import require_matplotlib
 from spinney._common.messages import reject_parameter
 from spinney._common.types import DependenceKind
+from spinney.causal import CausalForest
 from spinney.inspection import partial_dependence
 from spinney.plotting._frame import hide_frame
 from spinney.tree._words import find_feature_names
@@ -126,7 +127,7 @@ def plot_partial_dependence(
     if is_categorical:
         ax.set_xticks(places, [str(value) for value in values], parse_math=False)
     ax.set_xlabel(names[number], parse_math=False)
-    ax.set_ylabel("prediction")
+    ax.set_ylabel("effect" if isinstance(estimator, CausalForest) else "prediction")
     if len(targets) > 1 and kind != "individual":
         ax.legend(frameon=False)
     return hide_frame(ax)

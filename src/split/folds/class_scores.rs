@@ -35,6 +35,7 @@ pub fn shares(data: &Dataset, target: &Target, params: &ValidTreeParams) -> bool
         && matches!(params.criterion, CriterionKind::Entropy | CriterionKind::Gini)
         && params.splitter == Splitter::Best
         && params.min_samples_leaf <= 1
+        && params.min_share_leaf <= 0.0
         && params.min_weight_fraction_leaf <= 0.0
         && params.min_impurity_decrease <= 0.0
         && params.monotonic_cst.is_none()

@@ -321,7 +321,10 @@ pub fn params(criterion: CriterionKind) -> impl Strategy<Value = TreeParams> {
         CriterionKind::SquaredError => 20.0,
         CriterionKind::AbsoluteError | CriterionKind::Quantile(_) => 3.0,
         CriterionKind::Gini | CriterionKind::Entropy | CriterionKind::Poisson => 0.3,
-        CriterionKind::LogRank { .. } | CriterionKind::LogRankFast { .. } | CriterionKind::Isolation => {
+        CriterionKind::LogRank { .. }
+        | CriterionKind::LogRankFast { .. }
+        | CriterionKind::Effects
+        | CriterionKind::Isolation => {
             panic!("has no class or number")
         }
     };
@@ -341,7 +344,7 @@ pub fn params(criterion: CriterionKind) -> impl Strategy<Value = TreeParams> {
         prop_oneof![2 => Just(Splitter::Best), 1 => Just(Splitter::Random)],
         prop_oneof![5 => Just(None), 1 => (1..5u64).prop_map(Some)],
         count(2, 12),
-        count(1, 6),
+        (count(1, 6), prop_oneof![6 => Just(0.0), 1 => (0.01..0.45)]),
         prop_oneof![6 => Just(0.0), 1 => (1..=8u8).prop_map(|k| f64::from(k) / 16.0)],
         (max_features, sampling),
         prop_oneof![6 => Just(0.0), 1 => (0.01..1.0).prop_map(move |share| share * impurity_scale)],
@@ -355,7 +358,8 @@ pub fn params(criterion: CriterionKind) -> impl Strategy<Value = TreeParams> {
                     splitter,
                     max_depth,
                     min_samples_split: split,
-                    min_samples_leaf: leaf,
+                    min_samples_leaf: leaf.0,
+                    min_share_leaf: leaf.1,
                     min_weight_fraction_leaf: weight_leaf,
                     max_features: features.0,
                     feature_sampling: features.1,

@@ -414,8 +414,8 @@ impl Grower<'_> {
         for feature in self.drawn_features(rows, key) {
             for cut in self.cuts(rows, feature, key) {
                 let (left, right) = self.sides(rows, &cut);
-                if !self.is_legal(&left)
-                    || !self.is_legal(&right)
+                if !self.is_legal(&left, rows.len())
+                    || !self.is_legal(&right, rows.len())
                     || self.has_no_counts(&left)
                     || self.has_no_counts(&right)
                     || !self.is_monotonic(feature, &left, &right, limits)
@@ -652,9 +652,10 @@ impl Grower<'_> {
         })
     }
 
-    fn is_legal(&self, child: &[usize]) -> bool {
+    fn is_legal(&self, child: &[usize], n_rows: usize) -> bool {
         let min_weight = self.params.min_weight_fraction_leaf * self.total_weight as f64;
-        child.len() >= self.count(self.params.min_samples_leaf) && self.weight(child) as f64 >= min_weight
+        let least = (self.params.min_share_leaf * n_rows as f64).ceil() as usize;
+        child.len() >= self.count(self.params.min_samples_leaf).max(least) && self.weight(child) as f64 >= min_weight
     }
 
     /// Whether all targets of an output are 0, where that is forbidden.
@@ -732,7 +733,10 @@ impl Grower<'_> {
                 pairs.sort_unstable();
                 Cost::Logs(pairs)
             }
-            CriterionKind::LogRank { .. } | CriterionKind::LogRankFast { .. } | CriterionKind::Isolation => {
+            CriterionKind::LogRank { .. }
+            | CriterionKind::LogRankFast { .. }
+            | CriterionKind::Effects
+            | CriterionKind::Isolation => {
                 panic!("no class or number is predicted")
             }
         }
@@ -804,7 +808,10 @@ impl Grower<'_> {
                 }
                 CriterionKind::Entropy | CriterionKind::Poisson => panic!("logarithms are compared by their powers"),
                 CriterionKind::AbsoluteError | CriterionKind::Quantile(_) => panic!("these have a level"),
-                CriterionKind::LogRank { .. } | CriterionKind::LogRankFast { .. } | CriterionKind::Isolation => {
+                CriterionKind::LogRank { .. }
+                | CriterionKind::LogRankFast { .. }
+                | CriterionKind::Effects
+                | CriterionKind::Isolation => {
                     panic!("no class or number is predicted")
                 }
             };
@@ -868,7 +875,10 @@ impl Grower<'_> {
                 };
                 (0..n_outputs).map(deviance).sum::<f64>() / n_outputs as f64
             }
-            CriterionKind::LogRank { .. } | CriterionKind::LogRankFast { .. } | CriterionKind::Isolation => {
+            CriterionKind::LogRank { .. }
+            | CriterionKind::LogRankFast { .. }
+            | CriterionKind::Effects
+            | CriterionKind::Isolation => {
                 panic!("no class or number is predicted")
             }
         }

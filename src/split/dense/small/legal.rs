@@ -10,8 +10,7 @@ type Counts = [i32; 2];
 /// What children must have, in the node that is searched.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Legal {
-    /// The least rows and the least weight of a child, in all nodes.
-    min_rows: u64,
+    /// The least weight of a child, in all nodes.
     min_weight: f64,
     /// The weight of the node.
     weight: u64,
@@ -23,18 +22,19 @@ pub(super) struct Legal {
 
 impl Legal {
     /// The limits of all nodes.
-    pub fn new(min_rows: u64, min_weight: f64) -> Self {
-        Self { min_rows, min_weight, weight: 0, least_weight: 1.0, counts: None }
+    pub fn new(min_weight: f64) -> Self {
+        Self { min_weight, weight: 0, least_weight: 1.0, counts: None }
     }
 
-    /// Begins the search of a node of `n_rows` rows and this weight.
-    pub fn begin(&mut self, n_rows: usize, weight: u64) {
+    /// Begins the search of a node of `n_rows` rows and this weight, whose children have at least `min_rows`
+    /// rows.
+    pub fn begin(&mut self, min_rows: u64, n_rows: usize, weight: u64) {
         (self.weight, self.least_weight, self.counts) = (weight, self.min_weight.max(1.0), None);
-        if self.min_rows > 1 && n_rows as u64 == weight {
+        if min_rows > 1 && n_rows as u64 == weight {
             // All rows weigh 1.
-            self.least_weight = self.least_weight.max(self.min_rows as f64);
-        } else if self.min_rows > 1 {
-            let least = self.min_rows.min(n_rows as u64) as i32;
+            self.least_weight = self.least_weight.max(min_rows as f64);
+        } else if min_rows > 1 {
+            let least = min_rows.min(n_rows as u64) as i32;
             self.counts = Some([least, n_rows as i32 - least]);
         }
     }
@@ -156,12 +156,12 @@ mod tests {
 
     #[test]
     fn rows_of_missing_keys_are_counted() {
-        let mut legal = Legal::new(2, 0.0);
+        let mut legal = Legal::new(0.0);
         // Few rows, and more than that.
         for n in [4, 12] {
             let mut ranks = vec![u32::MAX; n];
             (ranks[1], ranks[2]) = (3, 1);
-            legal.begin(n, 40);
+            legal.begin(2, n, 40);
             let mut lasts = [[u32::MAX; LANES]];
             lasts[0][..n].copy_from_slice(&ranks);
             for level in Level::supported() {

@@ -225,7 +225,7 @@ impl<R> SmallScratch<R> {
         Some(Box::new(Self {
             are_side_by_side: rows.scores_columns() && columns::are_side_by_side(search),
             rows,
-            legal: Legal::new(search.params.min_samples_leaf, search.min_weight_leaf),
+            legal: Legal::new(search.min_weight_leaf),
             lists: [RowList::new(), RowList::new()],
             node: SmallNodeRows::root(0),
             features: Vec::new(),
@@ -299,7 +299,7 @@ impl<R> SmallScratch<R> {
             }
         }
         let rows = &self.lists[self.node.list];
-        self.legal.begin(n, self.rows.weight());
+        self.legal.begin(search.params.least_rows(n), n, self.rows.weight());
         let (places, samples) = (rows.places(self.node.range()), rows.samples(self.node.range()));
         self.rows.begin(search.criterion, places, samples, self.legal.least_weight);
         let order = key.feature_order(search.data.n_features());
