@@ -13,16 +13,20 @@ from spinney._fit.draws import Draws, Subforests, mend_rounding
 
 
 def read_groups(groups: Any, n_samples: int, is_drawn: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return the numbers of groups in the order in which they first occur among drawn samples.
+    """Return the number of the group of each sample, in the order of their first drawn samples.
 
     Parameters
     ----------
-    groups : array-like of shape (n_samples,)
-        The name of the group of each sample.
+    groups : array-like of shape (n_samples,) or None
+        The name of the group of each sample; None: each sample is one.
     n_samples : int
     is_drawn : ndarray of bool of shape (n_samples,)
         Samples that are not, as their weight is 0, get the number -1.
     """
+    numbers = np.full(n_samples, -1, dtype=np.int64)
+    if groups is None:
+        numbers[is_drawn] = np.arange(np.count_nonzero(is_drawn))
+        return numbers
     if isinstance(groups, (str, bytes)) or np.ndim(groups) == 0:
         raise ValueError(
             f"groups must be an array-like of a value for each sample. Got {groups!r}."
@@ -34,7 +38,6 @@ def read_groups(groups: Any, n_samples: int, is_drawn: NDArray[np.bool_]) -> NDA
         )
     if names.dtype.kind == "O":
         names = names.astype(str)
-    numbers = np.full(n_samples, -1, dtype=np.int64)
     _, firsts, codes = np.unique(names[is_drawn], return_index=True, return_inverse=True)
     places = np.empty(len(firsts), dtype=np.int64)
     places[np.argsort(firsts)] = np.arange(len(firsts))
