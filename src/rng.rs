@@ -83,6 +83,8 @@ enum Purpose {
     TreeFeatures = 8,
     Missing = 9,
     LeafRows = 10,
+    Honesty = 11,
+    HalfSample = 12,
 }
 
 /// The seed whose tree number 0 is tree number `tree` of `seed`. With this seed, a tree of a forest
@@ -171,6 +173,17 @@ impl NodeKey {
     /// The draws without replacement of the rows that a leaf keeps. The key must be the root's.
     pub fn leaf_rows(self, node: u64) -> Draws {
         Draws(combine(combine(self.0, Purpose::LeafRows as u64), node))
+    }
+
+    /// The draws of the half of the rows that the trees of a subforest share. The key must be the root's of the
+    /// first of them.
+    pub fn half_sample(self) -> Draws {
+        Draws(combine(self.0, Purpose::HalfSample as u64))
+    }
+
+    /// The draws of the rows that choose the splits of an honest tree. The key must be the root's.
+    pub fn honesty(self) -> Draws {
+        Draws(combine(self.0, Purpose::Honesty as u64))
     }
 
     /// The Poisson counts of the rows of a tree. Each number `attempt` gives independent counts. The key must

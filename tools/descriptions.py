@@ -155,6 +155,22 @@ oob_prediction_
     on. Exists only if `oob_score` is not False.
 """
 
+_HONEST = """
+honest
+    Whether one part of the samples of a tree chooses its splits, and the other part fills its
+    leaves, so that no leaf predicts what its splits have looked for. A leaf that gets no sample
+    gives its place to its sibling. Limits such as `min_samples_leaf` are of the samples that choose
+    splits; nodes, their importances too, know the samples that fill leaves. Samples in neither
+    part are out of bag. Not with `monotonic_cst`.
+honest_fraction
+    The share of the different samples of a tree that choose its splits, with `honest`.
+subforest_size
+    How many trees, one after the other, share a drawn half of the samples, from which each draws
+    its own without replacement: `max_samples`, at most half of all, or the whole half (None).
+    `predict_standard_error` then tells the error from what these groups of trees differ by.
+    `n_estimators` is a multiple of it; it needs `bootstrap=True`. None: each tree draws for itself.
+"""
+
 _LAZY_FOREST = """
 traversal
     How query rows descend a tree. Predictions do not depend on it. "batched": all rows
@@ -542,7 +558,7 @@ random_state
 
 _ANY_ESTIMATOR = FEATURES + _ESTIMATOR
 _ANY_FOREST = _ANY_ESTIMATOR + _FOREST
-_ANY_GROWN_FOREST = _ANY_FOREST + _GROWN_FOREST
+_ANY_GROWN_FOREST = _ANY_FOREST + _GROWN_FOREST + _HONEST
 TREE_CLASSIFIER = _ANY_ESTIMATOR + _TREE + _CLASSIFIER
 TREE_REGRESSOR = _ANY_ESTIMATOR + _TREE + _REGRESSOR
 FOREST_CLASSIFIER = _ANY_GROWN_FOREST + _CLASSIFIER + _FOREST_CLASSIFIER + _CLASS_SAMPLING
@@ -619,6 +635,11 @@ samples
     (n_estimators, n_samples). Trees weigh samples by `sample_weight` times the count. Samples that
     a tree does not get are out of bag for it. With `warm_start`, give the samples of all trees,
     including those that are already grown.
+groups
+    The group of each sample, such as a patient or a week, whose samples depend on each other. Trees
+    draw whole groups, all with the same chance, and weigh their samples by `sample_weight` times
+    the number of draws; `max_samples` counts groups, and `bootstrap="poisson"` has one count for
+    each. Parts of honest trees, samples out of bag and standard errors are of whole groups, too.
 """
 
 FOREST_TRAINING = TRAINING + _FOREST_TRAINING

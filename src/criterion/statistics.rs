@@ -52,6 +52,12 @@ pub trait Statistics: Sync {
     /// The impurity in the unit that users see, averaged over outputs: Gini impurity, entropy in
     /// bits, half Poisson deviance, or the unit of the target, squared for squared error.
     fn impurity(&self, totals: &Self::Totals) -> f64;
+    /// The [`impurity`](Self::impurity) of a node that other samples fill than those that have chosen the
+    /// splits. It may be one that splits forbid. The default is for criteria that forbid no nodes.
+    #[inline]
+    fn impurity_of_filled(&self, totals: &Self::Totals) -> f64 {
+        self.impurity(totals)
+    }
     /// The cost of a node: its weight times its impurity, summed over outputs. The unit may be any,
     /// if it is the same for all nodes.
     fn cost(&self, totals: &Self::Totals) -> f64;

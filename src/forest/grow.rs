@@ -13,6 +13,7 @@ use std::sync::{Arc, OnceLock};
 use super::copies::drawn_copies;
 use super::halves::KnownRows;
 use super::orders::{self, KnownCategories, Sample, TreeRows};
+use super::sampler::Part;
 use super::{Forest, Member, RowSampler};
 use crate::data::target::TargetValues;
 use crate::data::{Dataset, Target};
@@ -32,6 +33,9 @@ use crate::tree::Tree;
 /// With replacement, or if rows are distinct, the weights are the chances of the draws, and the tree sees
 /// only the numbers of draws. Otherwise the weights are multiplied by the numbers of draws. The rows that are
 /// not drawn put the categories of some features in order (`orders`).
+///
+/// Of honest trees this makes the splits. The leaves have what the rows say that choose these, until
+/// [`fill_trees`](super::refill::fill_trees) fills them.
 pub fn grow_forest(
     data: &Dataset,
     target: &Target,
@@ -83,7 +87,8 @@ pub(crate) struct Bag<'a> {
     seed: u64,
     /// The target with the weights that its rows have in this tree.
     pub target: Cow<'a, Target>,
-    /// How often each row was drawn; `None` if the tree has all rows as they are.
+    /// How often each row was drawn, to choose splits or to fill leaves; `None` if the tree has all rows as
+    /// they are.
     counts: Option<Vec<u32>>,
 }
 
@@ -92,6 +97,7 @@ impl<'a> Bags<'a> {
     pub fn new(target: &'a Target, params: &'a ValidForestParams, sample_ids: Option<&[u64]>) -> Result<Self> {
         let (weights, n_samples) = (target.weights(), target.n_samples());
         let sampler = RowSampler::new(weights, n_samples, &params.bootstrap, sample_ids)?;
+        let sampler = sampler.divided(params.honesty.as_ref(), weights);
         let given = target;
         let target = if params.bootstrap.draws_by_weight() {
             Cow::Owned(target.equally_weighted())
@@ -105,12 +111,23 @@ impl<'a> Bags<'a> {
     pub fn bag(&self, number: u64, runtime: &Runtime<'_>) -> Result<Bag<'_>> {
         let seed = seed_of_tree(self.params.tree.seed, number);
         let counts = self.sampler.counts(seed, runtime)?;
-        let target = match &counts {
+        let growing = self.sampler.part_of(Part::Growing, seed, counts.as_deref())?;
+        let target = self.weigh(growing.as_ref().or(counts.as_ref()), runtime)?;
+        Ok(Bag { seed, target, counts })
+    }
+
+    /// The target with the weights of the rows that fill the leaves of the tree with this seed.
+    pub fn filling(&self, seed: u64, runtime: &Runtime<'_>) -> Result<Cow<'_, Target>> {
+        self.weigh(self.sampler.filling(seed, runtime)?.as_ref(), runtime)
+    }
+
+    /// The target with the weights of rows that count so often; `None`: all as they are.
+    fn weigh(&self, counts: Option<&Vec<u32>>, runtime: &Runtime<'_>) -> Result<Cow<'_, Target>> {
+        Ok(match counts {
             None => Cow::Borrowed(&*self.target),
             Some(counts) if self.params.balanced_subsample => Cow::Owned(balanced(&self.target, counts, runtime)?),
             Some(counts) => Cow::Owned(counted(&self.target, counts, runtime)?),
-        };
-        Ok(Bag { seed, target, counts })
+        })
     }
 
     /// The data set that the tree of a bag is grown on, with the orders of categories that depend

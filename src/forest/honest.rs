@@ -6,9 +6,8 @@
 //! and sWW over its rows, divided by their number. The means of these over the trees give the effect at a
 //! row, as the slope of a weighted regression.
 
-use std::sync::Arc;
-
-use super::{Forest, Member};
+use super::Forest;
+use super::refill::refill;
 use crate::data::Matrix;
 use crate::error::{Error, Result};
 use crate::memory;
@@ -21,8 +20,6 @@ use crate::tree::refill::Filling;
 pub const N_MOMENTS: usize = 5;
 /// The name of the memory in errors.
 const WHAT: &str = "the moments of the leaves";
-/// Leaves of rows that are held at once, 8 bytes each.
-const LEAVES_AT_ONCE: usize = 1 << 22;
 
 /// Treatments, outcomes and weights by row.
 #[derive(Debug, Clone, Copy)]
@@ -89,12 +86,12 @@ impl Sums {
 
     /// What the node predicts. Its impurity is the mean square of what the regression of outcomes on
     /// treatments, without an intercept, leaves over.
-    fn filling(&self) -> Filling<N_MOMENTS> {
+    fn filling(&self, values: &mut Vec<f64>) -> Filling {
         let [weight, _, _, products, squares] = self.moments;
         let explained = if squares > 0.0 { products * products / squares } else { 0.0 };
         let impurity = ((self.squares - explained) / weight).max(0.0);
-        let values = self.moments.map(|sum| sum / self.n_rows as f64);
-        Filling { n_rows: self.n_rows, weight, impurity, values }
+        values.extend(self.moments.map(|sum| sum / self.n_rows as f64));
+        Filling { n_rows: self.n_rows, weight, impurity }
     }
 }
 
@@ -115,21 +112,10 @@ pub fn fill_honest_leaves(
         return Err(Error::ShapeMismatch { what: "treatments and outcomes", expected, got: format!("{lengths:?}") });
     }
     filling.check(forest.len(), n_rows)?;
-    let step = (LEAVES_AT_ONCE / n_rows.max(1)).max(runtime.n_threads());
-    let mut members = Vec::with_capacity(forest.len());
-    for first in (0..forest.len()).step_by(step) {
-        let some = forest.part(first..(first + step).min(forest.len()), 1)?;
-        let leaves = some.apply(x, runtime)?;
-        let fill = |at: usize| {
-            runtime.check_interrupt()?;
-            let Member { tree, seed } = &some.members()[at];
-            let leaf = |row: u32| leaves[row as usize * some.len() + at] as usize;
-            let filled = fill_tree(&tree.unpack()?, data, filling.of(first + at), leaf, runtime)?;
-            Ok(Member { tree: Arc::new(PackedTree::new(&filled, 1.0)), seed: *seed })
-        };
-        members.extend(runtime.map((0..some.len()).collect(), fill)?);
-    }
-    Forest::new(members)
+    refill(forest, x, runtime, |at, tree, leaf| {
+        let filled = fill_tree(&tree.unpack()?, data, filling.of(at), leaf, runtime)?;
+        Ok(PackedTree::new(&filled, 1.0))
+    })
 }
 
 fn fill_tree(
@@ -151,7 +137,8 @@ fn fill_tree(
         sums[node] = sums[left];
         sums[node].add(&of_right);
     }
-    tree.refilled(|node| sums[node].n_rows, |node| sums[node].filling(), runtime)
+    let filling = |node: usize, values: &mut Vec<f64>| sums[node].filling(values);
+    tree.refilled(vec![1; N_MOMENTS], |node| sums[node].n_rows, filling, runtime)
 }
 
 #[cfg(test)]

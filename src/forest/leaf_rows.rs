@@ -61,7 +61,7 @@ pub struct LeafLimit(pub u64);
 
 /// Lists the rows of each leaf. `leaf_ids` has for each row and tree the node that the row reaches,
 /// row-major; `n_nodes` the number of nodes of each tree, and `seeds` its seed. `order` lists all rows by
-/// rank. Rows without a weight are left out. Of a leaf of more than `limit` rows, `limit` rows are drawn.
+/// rank. Rows without a weight are left out, and of honest trees those that choose splits. Of a leaf of more than `limit` rows, `limit` rows are drawn.
 /// O(rows) for each tree.
 pub fn list_leaf_rows(
     leaf_ids: &[i64],
@@ -78,7 +78,7 @@ pub fn list_leaf_rows(
     }
     let list = |tree: usize| {
         runtime.check_interrupt()?;
-        let drawn = sampler.counts(seeds[tree], runtime)?;
+        let drawn = sampler.filling(seeds[tree], runtime)?;
         let count = |row: u32| match &drawn {
             Some(counts) if weights.is_positive(row as usize) => counts[row as usize],
             None if weights.is_positive(row as usize) => 1,

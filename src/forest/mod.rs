@@ -22,6 +22,7 @@ mod neighbours;
 mod orders;
 mod predict;
 pub mod quantiles;
+pub mod refill;
 mod sampler;
 mod urn;
 pub(crate) mod waves;
@@ -34,8 +35,8 @@ pub use isolation::{IsolationParams, grow_isolation_forest, grow_isolation_fores
 pub use lazy::{Explored, Kernel, LazyForest};
 pub use neighbours::{Leaves, Nearest, Proximities, proximities};
 pub use predict::OobPrediction;
-pub use sampler::RowSampler;
 pub(crate) use sampler::check_sample_ids;
+pub use sampler::{Part, RowSampler};
 pub use urn::Urn;
 
 use crate::error::{Error, Result};

@@ -9,8 +9,8 @@ use crate::bitset::Bitset;
 use crate::data::target::Weights;
 use crate::error::{Error, Result};
 use crate::memory;
-use crate::params::{Bootstrap, GivenRows, Strata};
-use crate::rng::NodeKey;
+use crate::params::{Bootstrap, GivenRows, Groups, Honesty, Strata, Subforests};
+use crate::rng::{Draws, NodeKey};
 use crate::runtime::Runtime;
 
 /// Trees whose draws are held at once, a bit per row and tree.
@@ -22,6 +22,24 @@ pub(super) const TREES_AT_ONCE: usize = 64;
 pub struct RowSampler {
     n_samples: usize,
     scheme: Scheme,
+    parts: Option<Parts>,
+}
+
+/// How the rows of honest trees are divided.
+#[derive(Debug)]
+struct Parts {
+    honesty: Honesty,
+    /// A row of weight 0 is in neither part.
+    weights: Weights,
+}
+
+/// The part of the rows of an honest tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// The rows that choose the splits.
+    Growing,
+    /// Those that fill the leaves.
+    Filling,
 }
 
 #[derive(Debug)]
@@ -54,6 +72,24 @@ enum Scheme {
         rows: Arc<GivenRows>,
         /// The places of the trees, by their seeds.
         places: HashMap<u64, usize>,
+    },
+    Groups {
+        groups: Arc<Groups>,
+        /// The groups that have a row of a weight above 0.
+        drawn_from: Vec<u32>,
+        n_draws: u64,
+        replace: bool,
+        weights: Weights,
+    },
+    Subforests {
+        subforests: Arc<Subforests>,
+        /// The rows, or the groups, that have a weight.
+        units: Vec<u32>,
+        /// How many of a half a tree draws.
+        n_draws: usize,
+        /// The seed of the first tree of a subforest, by the seeds of its trees.
+        firsts: HashMap<u64, u64>,
+        weights: Weights,
     },
 }
 
@@ -116,6 +152,30 @@ impl Scheme {
         Ok(Self::Strata { rows, strata: Arc::clone(strata) })
     }
 
+    /// Rows of shared halves. O(rows + trees).
+    fn of_subforests(weights: &Weights, n_samples: usize, subforests: &Arc<Subforests>) -> Result<Self> {
+        let (units, what) = if let Some(groups) = &subforests.groups {
+            groups.check(n_samples)?;
+            (list_groups(groups, weights), "groups")
+        } else {
+            ((0..n_samples as u32).filter(|&row| weights.is_positive(row as usize)).collect(), "samples")
+        };
+        let n_half = units.len() / 2;
+        let n_draws = subforests.n_draws.unwrap_or(n_half as u64);
+        if n_draws < 1 || n_draws > n_half as u64 {
+            return Err(Error::InvalidArgument {
+                name: "max_samples with subforest_size",
+                got: format!("{n_draws} draws of {} {what} with a weight above 0", units.len()),
+                expected: "1 to half of them, from which all trees of a subforest draw".into(),
+            });
+        }
+        let seeds = &subforests.tree_seeds;
+        let first = |(place, &seed): (usize, &u64)| (seed, seeds[place - place % subforests.size]);
+        let firsts = seeds.iter().enumerate().map(first).collect();
+        let subforests = Arc::clone(subforests);
+        Ok(Self::Subforests { subforests, units, n_draws: n_draws as usize, firsts, weights: weights.clone() })
+    }
+
     /// Rows that are given; each tree must have at least one row with a weight.
     fn of_rows(weights: &Weights, n_samples: usize, given: &Arc<GivenRows>) -> Result<Self> {
         given.check(n_samples)?;
@@ -132,14 +192,47 @@ impl Scheme {
     }
 }
 
+/// How often each row counts, given how often each group does; 0 for rows without a weight.
+fn counts_of_groups(groups: &Groups, of_group: &[u32], weights: &Weights) -> Vec<u32> {
+    let count = |(row, &group): (usize, &u32)| if weights.is_positive(row) { of_group[group as usize] } else { 0 };
+    groups.of_row.iter().enumerate().map(count).collect()
+}
+
+/// The groups that have a row of a weight above 0, ascending.
+fn list_groups(groups: &Groups, weights: &Weights) -> Vec<u32> {
+    let mut has_weight = vec![false; groups.n_groups as usize];
+    let rows = groups.of_row.iter().enumerate().filter(|&(row, _)| weights.is_positive(row));
+    rows.for_each(|(_, &group)| has_weight[group as usize] = true);
+    (0..groups.n_groups).filter(|&group| has_weight[group as usize]).collect()
+}
+
 /// The rows that are given for the tree with this seed.
 fn find_rows<'a>(given: &'a GivenRows, places: &HashMap<u64, usize>, seed: u64) -> Result<&'a [u32]> {
     let rows = places.get(&seed).map(|&place| given.of(place));
-    rows.ok_or_else(|| Error::InvalidArgument {
-        name: "samples",
-        got: format!("samples of {} trees, and another tree", given.tree_seeds.len()),
-        expected: "given for each tree of the forest".into(),
-    })
+    rows.ok_or_else(|| unknown_tree(given.tree_seeds.len()))
+}
+
+fn unknown_tree(n_trees: usize) -> Error {
+    let got = format!("samples of {n_trees} trees, and another tree");
+    Error::InvalidArgument { name: "samples", got, expected: "given for each tree of the forest".into() }
+}
+
+impl Honesty {
+    /// A part of the rows or groups of a tree, as `what` calls them. Puts them in another order.
+    fn divide<'a>(&self, units: &'a mut [u32], what: &str, part: Part, draws: Draws) -> Result<&'a [u32]> {
+        let n = units.len();
+        if n < 2 {
+            return Err(Error::InvalidArgument {
+                name: "honest=True",
+                got: format!("{n} {what} of positive weight for a tree"),
+                expected: "with at least two of them for each tree, which it divides".into(),
+            });
+        }
+        let n_growing = ((self.fraction * n as f64).round() as usize).clamp(1, n - 1);
+        shuffle_first(units, n_growing, draws);
+        let (growing, filling) = units.split_at(n_growing);
+        Ok(if part == Part::Growing { growing } else { filling })
+    }
 }
 
 impl RowSampler {
@@ -167,8 +260,28 @@ impl RowSampler {
             Bootstrap::Poisson => Scheme::Poisson { ids: sample_ids.map(Into::into), weights: weights.clone() },
             Bootstrap::Strata(strata) => Scheme::of_strata(weights, n_samples, strata)?,
             Bootstrap::Given(rows) => Scheme::of_rows(weights, n_samples, rows)?,
+            &Bootstrap::Groups { ref groups, n_draws, replace } => {
+                groups.check(n_samples)?;
+                let drawn_from = list_groups(groups, weights);
+                if !replace && n_draws > drawn_from.len() as u64 {
+                    return Err(Error::InvalidArgument {
+                        name: "max_samples with replace=False",
+                        got: format!("{n_draws} draws from {} groups", drawn_from.len()),
+                        expected: "at most the number of groups with a weight above 0".into(),
+                    });
+                }
+                Scheme::Groups { groups: Arc::clone(groups), drawn_from, n_draws, replace, weights: weights.clone() }
+            }
+            Bootstrap::Subforests(subforests) => Scheme::of_subforests(weights, n_samples, subforests)?,
         };
-        Ok(Self { n_samples, scheme })
+        Ok(Self { n_samples, scheme, parts: None })
+    }
+
+    /// The sampler of honest trees, the weights of whose rows are `weights`.
+    #[must_use]
+    pub fn divided(self, honesty: Option<&Honesty>, weights: &Weights) -> Self {
+        let parts = honesty.map(|honesty| Parts { honesty: honesty.clone(), weights: weights.clone() });
+        Self { parts, ..self }
     }
 
     /// Number of rows of the data, drawn or not.
@@ -198,7 +311,70 @@ impl RowSampler {
                 find_rows(rows, places, seed)?.iter().for_each(|&row| counts[row as usize] += 1);
                 Some(counts)
             }
+            Scheme::Groups { groups, drawn_from, n_draws, replace, weights } => {
+                let urn = Urn::of_weights(&Weights::Unit, drawn_from.len());
+                let draw = if *replace { Urn::drawn } else { Urn::distinct };
+                let mut of_group = vec![0; groups.n_groups as usize];
+                for at in draw(&urn, seed, 0, *n_draws, runtime)? {
+                    of_group[drawn_from[at as usize] as usize] += 1;
+                }
+                Some(counts_of_groups(groups, &of_group, weights))
+            }
+            Scheme::Subforests { subforests, units, n_draws, firsts, weights } => {
+                let first = firsts.get(&seed).ok_or_else(|| unknown_tree(firsts.len()))?;
+                let mut units = units.clone();
+                let n_half = units.len() / 2;
+                shuffle_first(&mut units, n_half, NodeKey::root(*first, 0).half_sample());
+                units.truncate(n_half);
+                shuffle_first(&mut units, *n_draws, key.subsample());
+                let n_units = subforests.groups.as_ref().map_or(self.n_samples, |groups| groups.n_groups as usize);
+                let mut counts = vec![0; n_units];
+                units[..*n_draws].iter().for_each(|&unit| counts[unit as usize] = 1);
+                Some(match &subforests.groups {
+                    Some(groups) => counts_of_groups(groups, &counts, weights),
+                    None => counts,
+                })
+            }
         })
+    }
+
+    /// How often each row counts in a part of the rows of the tree with this seed, whose counts are
+    /// `counts`. All copies of a row are in one part. Returns `None` if trees are not honest. O(rows).
+    pub fn part_of(&self, part: Part, seed: u64, counts: Option<&[u32]>) -> Result<Option<Vec<u32>>> {
+        let Some(Parts { honesty, weights }) = &self.parts else { return Ok(None) };
+        let count = |row: u32| counts.map_or(1, |counts| counts[row as usize]);
+        let is_of_tree = |&row: &u32| count(row) > 0 && weights.is_positive(row as usize);
+        let mut rows: Vec<u32> = memory::reserve("draws", self.n_samples)?;
+        rows.extend((0..self.n_samples as u32).filter(is_of_tree));
+        let draws = NodeKey::root(seed, 0).honesty();
+        let mut of_part: Vec<u32> = memory::zeros("draws", self.n_samples)?;
+        if let Some(groups) = &honesty.groups {
+            let group = |row: u32| groups.of_row[row as usize] as usize;
+            let mut is_own = vec![false; groups.n_groups as usize];
+            for &row in &rows {
+                is_own[group(row)] = true;
+            }
+            let mut of_tree: Vec<u32> = (0..groups.n_groups).filter(|&group| is_own[group as usize]).collect();
+            is_own.fill(false);
+            let own = honesty.divide(&mut of_tree, "groups", part, draws)?;
+            for &group in own {
+                is_own[group as usize] = true;
+            }
+            rows.iter().filter(|&&row| is_own[group(row)]).for_each(|&row| of_part[row as usize] = count(row));
+        } else {
+            let own = honesty.divide(&mut rows, "different samples", part, draws)?;
+            for &row in own {
+                of_part[row as usize] = count(row);
+            }
+        }
+        Ok(Some(of_part))
+    }
+
+    /// How often each row counts among those that fill the leaves of the tree with this seed: all of its
+    /// rows, unless it is honest.
+    pub fn filling(&self, seed: u64, runtime: &Runtime<'_>) -> Result<Option<Vec<u32>>> {
+        let counts = self.counts(seed, runtime)?;
+        Ok(self.part_of(Part::Filling, seed, counts.as_deref())?.or(counts))
     }
 
     /// [`Urn::drawn_balls`] for the tree with this seed; none where rows are not drawn by weight.
@@ -217,14 +393,23 @@ impl RowSampler {
             Scheme::Urn { urn, n_draws } => urn.drawn(seed, 0, *n_draws, runtime)?,
             Scheme::Distinct { urn, n_draws } => urn.distinct(seed, 0, *n_draws, runtime)?,
             Scheme::Given { rows, places } => return Ok(find_rows(rows, places, seed)?.to_vec()),
-            _ => {
-                let counts = self.counts(seed, runtime)?.unwrap_or_else(|| vec![1; self.n_samples]);
-                let repeated = |(row, count): (u32, u32)| std::iter::repeat_n(row, count as usize);
-                return Ok((0..).zip(counts).flat_map(repeated).collect());
-            }
+            _ => return Ok(self.list(self.counts(seed, runtime)?)),
         };
         drawn.sort_unstable();
         Ok(drawn)
+    }
+
+    /// The rows that fill the leaves of the tree with this seed, ascending: what
+    /// [`filling`](Self::filling) counts.
+    pub fn filling_rows(&self, seed: u64, runtime: &Runtime<'_>) -> Result<Vec<u32>> {
+        Ok(self.list(self.filling(seed, runtime)?))
+    }
+
+    /// The rows that are counted, each as often as it counts; all rows if there are no counts.
+    fn list(&self, counts: Option<Vec<u32>>) -> Vec<u32> {
+        let Some(counts) = counts else { return (0..self.n_samples as u32).collect() };
+        let repeated = |(row, count): (u32, u32)| std::iter::repeat_n(row, count as usize);
+        (0..).zip(counts).flat_map(repeated).collect()
     }
 
     /// The rows that the tree with this seed has not seen, or `None` if every tree sees all rows.
@@ -278,17 +463,12 @@ impl RowSampler {
         Urn::of_ends(ends.collect()).draw(seed, rows.len() as u64, n_draws, runtime)
     }
 
-    /// Draws `n_draws` of `rows` without replacement: the first `n_draws` steps of a shuffle
-    /// (Fisher & Yates).
+    /// Draws `n_draws` of `rows` without replacement.
     fn subset(&self, key: NodeKey, rows: &[u32], n_draws: usize) -> Vec<u32> {
-        let draws = key.subsample();
         let mut counts = vec![0; self.n_samples];
         let mut rows = rows.to_vec();
-        for i in 0..n_draws {
-            let chosen = i + draws.below((rows.len() - i) as u64, i as u64) as usize;
-            rows.swap(i, chosen);
-            counts[rows[i] as usize] = 1;
-        }
+        shuffle_first(&mut rows, n_draws, key.subsample());
+        rows[..n_draws].iter().for_each(|&row| counts[row as usize] = 1);
         counts
     }
 
@@ -307,5 +487,13 @@ impl RowSampler {
             }
             attempt += 1;
         }
+    }
+}
+
+/// Puts `n` drawn items first: the first `n` steps of a shuffle (Fisher & Yates).
+fn shuffle_first(items: &mut [u32], n: usize, draws: Draws) {
+    for i in 0..n {
+        let chosen = i + draws.below((items.len() - i) as u64, i as u64) as usize;
+        items.swap(i, chosen);
     }
 }

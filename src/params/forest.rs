@@ -72,6 +72,51 @@ impl GivenRows {
     }
 }
 
+/// Groups of rows that are drawn as a whole, such as the visits of a patient.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Groups {
+    /// The group of each row.
+    pub of_row: Box<[u32]>,
+    /// Above the number of each group.
+    pub n_groups: u32,
+}
+
+impl Groups {
+    /// Fails unless each of `n_samples` rows has a group, and there are no more groups than rows.
+    pub fn check(&self, n_samples: usize) -> Result<()> {
+        let has_legal = || self.of_row.iter().all(|&group| group < self.n_groups);
+        if self.of_row.len() == n_samples && self.n_groups as usize <= n_samples && has_legal() {
+            return Ok(());
+        }
+        Err(Error::ShapeMismatch {
+            what: "groups",
+            expected: format!("{n_samples} numbers of groups, one per sample"),
+            got: format!("{} numbers", self.of_row.len()),
+        })
+    }
+}
+
+/// Trees that draw from the same half of the rows, or of the groups of rows, without replacement.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Subforests {
+    /// The seeds of the trees, all different. `size` of them, one after the other, share a half.
+    pub tree_seeds: Box<[u64]>,
+    /// At least 1.
+    pub size: usize,
+    /// How many rows or groups a tree draws, at least 1; `None` means all of the half.
+    pub n_draws: Option<u64>,
+    /// Groups that are drawn as a whole.
+    pub groups: Option<Arc<Groups>>,
+}
+
+impl Subforests {
+    /// Fails unless trees share halves and draw something.
+    pub fn check(&self) -> Result<()> {
+        require(self.size >= 1, "subforest_size", self.size, "an int in the range [2, inf) or None")?;
+        self.n_draws.iter().try_for_each(|&n| check_draws(n))
+    }
+}
+
 /// The rows on which each tree of a forest is grown.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Bootstrap {
@@ -104,6 +149,18 @@ pub enum Bootstrap {
     Strata(Arc<Strata>),
     /// Rows that are listed for each tree.
     Given(Arc<GivenRows>),
+    /// Whole groups of rows, all with the same chance. The weight of a row is multiplied by the number of
+    /// times its group was drawn. A group without a row of a weight above 0 is never drawn.
+    Groups {
+        /// The groups.
+        groups: Arc<Groups>,
+        /// The number of groups, at least 1.
+        n_draws: u64,
+        /// Whether a group may be drawn several times.
+        replace: bool,
+    },
+    /// Rows, or groups, of a half that some trees share. Rows keep their weights.
+    Subforests(Arc<Subforests>),
 }
 
 impl Bootstrap {
@@ -117,10 +174,29 @@ impl Bootstrap {
         match self {
             Self::WithReplacement { n_draws }
             | Self::Distinct { n_draws }
-            | Self::WithoutReplacement { n_draws: Some(n_draws) } => check_draws(*n_draws),
+            | Self::WithoutReplacement { n_draws: Some(n_draws) }
+            | Self::Groups { n_draws, .. } => check_draws(*n_draws),
             Self::Strata(strata) => strata.check(),
+            Self::Subforests(subforests) => subforests.check(),
             Self::None | Self::WithoutReplacement { n_draws: None } | Self::Poisson | Self::Given(_) => Ok(()),
         }
+    }
+}
+
+/// How the rows of a tree are divided: some choose its splits, and the others fill its leaves.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Honesty {
+    /// The share of the rows that choose splits, above 0 and below 1.
+    pub fraction: f64,
+    /// Groups that are in one part as a whole. The share is then of the groups.
+    pub groups: Option<Arc<Groups>>,
+}
+
+impl Honesty {
+    /// Checks the share.
+    pub fn check(&self) -> Result<()> {
+        let fraction = self.fraction;
+        require(fraction > 0.0 && fraction < 1.0, "honest_fraction", fraction, legal::HONEST_FRACTION).map(drop)
     }
 }
 
@@ -162,6 +238,8 @@ pub struct ForestParams {
     pub n_estimators: u64,
     /// The rows on which each tree is grown.
     pub bootstrap: Bootstrap,
+    /// How the rows of a tree are divided; `None`: all of them choose splits and fill leaves.
+    pub honesty: Option<Honesty>,
     /// Whether the rows of each tree's sample are weighted such that all classes weigh the same.
     /// Has no meaning in regression, and none without a bootstrap.
     pub balanced_subsample: bool,
@@ -177,6 +255,7 @@ impl ForestParams {
             first_tree: 0,
             n_estimators,
             bootstrap: Bootstrap::None,
+            honesty: None,
             balanced_subsample: false,
             category_order: CategoryOrder::default(),
         }
@@ -187,9 +266,10 @@ impl ForestParams {
         let tree = self.tree.check(n_samples, n_features)?;
         let trees = number_trees(self.first_tree, self.n_estimators)?;
         self.bootstrap.check()?;
+        self.honesty.iter().try_for_each(Honesty::check)?;
         let Self { balanced_subsample, category_order, .. } = *self;
-        let bootstrap = self.bootstrap.clone();
-        Ok(ValidForestParams { tree, trees, bootstrap, balanced_subsample, category_order })
+        let (bootstrap, honesty) = (self.bootstrap.clone(), self.honesty.clone());
+        Ok(ValidForestParams { tree, trees, bootstrap, honesty, balanced_subsample, category_order })
     }
 }
 
@@ -209,6 +289,7 @@ pub struct ValidForestParams {
     pub(crate) tree: ValidTreeParams,
     pub(crate) trees: Range<u64>,
     pub(crate) bootstrap: Bootstrap,
+    pub(crate) honesty: Option<Honesty>,
     pub(crate) balanced_subsample: bool,
     category_order: CategoryOrder,
 }
@@ -226,6 +307,8 @@ impl ValidForestParams {
             CategoryOrder::Node => return None,
             // Whoever keeps small categories together has chosen another remedy.
             CategoryOrder::Auto if self.tree.min_samples_category > 1 => return None,
+            // No row is out of bag, and an order by rows that fill leaves would not be honest.
+            CategoryOrder::Auto if self.honesty.is_some() && self.bootstrap == Bootstrap::None => return None,
             CategoryOrder::Auto => FEW_CATEGORIES,
             CategoryOrder::Tree => 2,
         };

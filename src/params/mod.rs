@@ -8,8 +8,8 @@ mod tree;
 mod tuning;
 
 pub use forest::{
-    Bootstrap, CategoryOrder, FEW_CATEGORIES, ForestParams, GivenRows, MANY_CATEGORIES, MAX_ESTIMATORS, Strata,
-    ValidForestParams,
+    Bootstrap, CategoryOrder, FEW_CATEGORIES, ForestParams, GivenRows, Groups, Honesty, MANY_CATEGORIES,
+    MAX_ESTIMATORS, Strata, Subforests, ValidForestParams,
 };
 pub use quantile::QuantileLevel;
 pub use tree::{Count, CriterionKind, FeatureSampling, MaxFeatures, Splitter, TreeParams, ValidTreeParams};
@@ -57,6 +57,8 @@ pub mod legal {
     pub const NO_CONSTRAINTS: &str = "None for the criteria 'logrank', 'logrank_fast' and 'het'";
     /// Legal values of `n_estimators`.
     pub const N_ESTIMATORS: &str = "an int in the range [1, inf)";
+    /// Legal values of `honest_fraction`.
+    pub const HONEST_FRACTION: &str = "a float in the range (0.0, 1.0)";
     /// Legal values of `max_samples`, which is a number of draws once it is resolved.
     pub const MAX_SAMPLES: &str = "such that each tree draws between 1 and 4294967295 samples";
 }

@@ -17,7 +17,7 @@ use crate::data::Matrix;
 use crate::error::Result;
 use crate::explain::{KeptPlans, thresholds_around};
 use crate::files::{Outline, tree_format};
-use crate::forest::{Forest, Member, Nearest, OobPrediction, grow_forest};
+use crate::forest::{Forest, Member, Nearest, OobPrediction, RowSampler, grow_forest};
 use crate::memory;
 use crate::runtime::Runtime;
 
@@ -454,22 +454,26 @@ pub fn mark_unseen<'py>(
 /// seeds : list of int
 ///     The seeds of the trees.
 /// n_threads : int
+/// only_filling : bool
+///     Of honest trees, the rows that fill the leaves.
 ///
 /// Returns
 /// -------
 /// rows : list of ndarray of uint32
 ///     For every tree the rows, ascending, each as often as it is drawn.
 #[pyfunction]
-#[pyo3(signature = (draws, seeds, n_threads = 1))]
+#[pyo3(signature = (draws, seeds, n_threads = 1, only_filling = false))]
 #[allow(clippy::needless_pass_by_value, reason = "the boundary to Python")]
 pub fn list_drawn_rows<'py>(
     py: Python<'py>,
     draws: Draws<'_>,
     seeds: Vec<u64>,
     n_threads: usize,
+    only_filling: bool,
 ) -> PyResult<Vec<Array1<'py, u32>>> {
     let sampler = draws.sampler(py)?;
-    let draw = |runtime: &Runtime<'_>| runtime.map(seeds, |seed| sampler.drawn(seed, runtime));
+    let list = if only_filling { RowSampler::filling_rows } else { RowSampler::drawn };
+    let draw = |runtime: &Runtime<'_>| runtime.map(seeds, |seed| list(&sampler, seed, runtime));
     Ok(run(py, n_threads, None, draw)?.into_iter().map(|rows| rows.into_pyarray(py)).collect())
 }
 

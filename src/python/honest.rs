@@ -5,7 +5,9 @@ use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 
 use super::forest::PyForest;
+use super::task::{Plan, Task};
 use crate::forest::honest::{FillingRows, Treated, fill_honest_leaves};
+use crate::forest::refill::fill_trees;
 
 /// Fill the leaves of a forest with the moments of treatments and outcomes of some rows.
 ///
@@ -43,5 +45,30 @@ pub fn fill_leaves<'py>(
     let rows = FillingRows { starts: starts.as_slice()?, rows: rows.as_slice()? };
     let filled =
         forest.get().run(x, n_threads, |forest, x, runtime| fill_honest_leaves(forest, x, &data, &rows, runtime))?;
+    Ok(PyForest::new(filled))
+}
+
+/// Fill the leaves of honest trees with the rows of each tree that have not chosen its splits.
+///
+/// Parameters
+/// ----------
+/// forest : Forest
+///     What `fit_forest` has grown with this task, or some of it.
+/// x : ndarray, CSR matrix or Columns
+///     All rows.
+/// task : spinney._fit.task.Task
+///     With a `honest_fraction` of its draws.
+///
+/// Returns
+/// -------
+/// forest : Forest
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value, reason = "the boundary to Python")]
+pub fn fill_forest<'py>(forest: &Bound<'py, PyForest>, x: &Bound<'py, PyAny>, task: Task<'py>) -> PyResult<PyForest> {
+    let Plan { target, valid, .. } = task.plan(x)?;
+    let sample_ids = task.sample_ids()?;
+    let filled = forest
+        .get()
+        .run(x, task.n_threads(), |forest, x, runtime| fill_trees(forest, x, &target, &valid, sample_ids, runtime))?;
     Ok(PyForest::new(filled))
 }

@@ -50,7 +50,7 @@ mod _spinney {
     #[pymodule_export]
     use super::forest::{PyForest, draw_rows, fit_forest, list_drawn_rows, mark_unseen};
     #[pymodule_export]
-    use super::honest::fill_leaves;
+    use super::honest::{fill_forest, fill_leaves};
     #[pymodule_export]
     use super::intervals::bound_intervals;
     #[pymodule_export]

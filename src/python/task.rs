@@ -18,8 +18,8 @@ use crate::data::{Dataset, Encoding, Labels, Matrix, Target};
 use crate::error::{Error, Result};
 use crate::forest::RowSampler;
 use crate::params::{
-    Bootstrap, CategoryOrder, Count, CriterionKind, FeatureSampling, ForestParams, GivenRows, MaxFeatures,
-    QuantileLevel, Splitter, Strata, TreeParams, ValidForestParams, legal,
+    Bootstrap, CategoryOrder, Count, CriterionKind, FeatureSampling, ForestParams, GivenRows, Groups, Honesty,
+    MaxFeatures, QuantileLevel, Splitter, Strata, Subforests, TreeParams, ValidForestParams, legal,
 };
 use crate::runtime::Runtime;
 
@@ -73,6 +73,7 @@ impl<'py> Task<'py> {
             first_tree: self.first_tree,
             n_estimators: self.n_trees,
             bootstrap,
+            honesty: self.draws.as_ref().map_or(Ok(None), Draws::honesty)?,
             balanced_subsample: self.balanced_subsample,
             category_order: category_order(&self.params, &self.estimator)?,
         };
@@ -222,6 +223,19 @@ pub struct Draws<'py> {
     sample_ids: Option<PyReadonlyArray1<'py, u64>>,
     strata: Option<DrawnStrata<'py>>,
     given: Option<TreeSamples<'py>>,
+    /// The share of the rows of a tree that choose its splits; None if trees are not honest.
+    honest_fraction: Option<f64>,
+    /// The group of each row, if rows are drawn and divided by groups.
+    groups: Option<PyReadonlyArray1<'py, u32>>,
+    /// Which trees share a half of the rows, if they do.
+    subforests: Option<SharedHalves<'py>>,
+}
+
+/// The fields of `spinney._fit.draws.Subforests`.
+#[derive(FromPyObject)]
+struct SharedHalves<'py> {
+    tree_seeds: PyReadonlyArray1<'py, u64>,
+    size: usize,
 }
 
 /// The fields of `spinney._fit.draws.Strata`.
@@ -273,8 +287,34 @@ impl Draws<'_> {
             ("poisson", ..) => Ok(Bootstrap::Poisson),
             ("strata", Some(strata), _) => Ok(Bootstrap::Strata(Arc::new(strata.read(self.n_samples)?))),
             ("given", _, Some(given)) => Ok(Bootstrap::Given(Arc::new(given.read()?))),
+            ("groups with replacement" | "groups without replacement", ..) => Ok(Bootstrap::Groups {
+                groups: self.groups()?.ok_or_else(|| PyValueError::new_err("groups must be given."))?,
+                n_draws: n_draws(),
+                replace: self.scheme == "groups with replacement",
+            }),
+            ("halves", ..) => {
+                let SharedHalves { tree_seeds, size } =
+                    self.subforests.as_ref().ok_or_else(|| PyValueError::new_err("subforests must be given."))?;
+                let tree_seeds = tree_seeds.as_slice()?.into();
+                let (n_draws, groups) = (self.n_draws, self.groups()?);
+                Ok(Bootstrap::Subforests(Arc::new(Subforests { tree_seeds, size: *size, n_draws, groups })))
+            }
             (other, ..) => Err(PyValueError::new_err(format!("scheme must be one of Draws. Got {other:?} instead."))),
         }
+    }
+
+    fn honesty(&self) -> PyResult<Option<Honesty>> {
+        let honesty = |fraction| Ok(Honesty { fraction, groups: self.groups()? });
+        self.honest_fraction.map(honesty).transpose()
+    }
+
+    fn groups(&self) -> PyResult<Option<Arc<Groups>>> {
+        let Some(groups) = &self.groups else { return Ok(None) };
+        let of_row: Box<[u32]> = groups.as_slice()?.into();
+        let n_groups = of_row.iter().max().map_or(0, |&last| last.saturating_add(1));
+        let groups = Groups { of_row, n_groups };
+        catch(|| Ok(groups.check(self.n_samples)?))?;
+        Ok(Some(Arc::new(groups)))
     }
 
     pub fn sample_ids(&self) -> PyResult<Option<&[u64]>> {
@@ -303,8 +343,11 @@ impl Draws<'_> {
     pub fn sampler(&self, py: Python<'_>) -> PyResult<RowSampler> {
         let n_samples = self.n_samples;
         let weights = self.weights(py)?;
-        let (bootstrap, ids) = (self.bootstrap()?, self.sample_ids()?);
-        run(py, 1, None, |_| RowSampler::new(&weights, n_samples, &bootstrap, ids))
+        let (bootstrap, honesty, ids) = (self.bootstrap()?, self.honesty()?, self.sample_ids()?);
+        run(py, 1, None, |_| {
+            let sampler = RowSampler::new(&weights, n_samples, &bootstrap, ids)?;
+            Ok(sampler.divided(honesty.as_ref(), &weights))
+        })
     }
 }
 

@@ -1,31 +1,30 @@
 //! Trees whose leaves are filled by other rows than those that have chosen the splits.
 
 use super::sets::CategorySets;
-use super::{NodeArrays, TREE_LEAF, TREE_UNDEFINED, Tree, VALUES};
+use super::{NodeArrays, TREE_LEAF, TREE_UNDEFINED, Tree, VALUES, n_values};
 use crate::error::Result;
 use crate::memory;
 use crate::runtime::Runtime;
 
 /// What other rows say of a node.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Filling<const N: usize> {
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Filling {
     /// Number of rows.
     pub n_rows: i64,
     /// Sum of their weights.
     pub weight: f64,
     pub impurity: f64,
-    /// What the node predicts.
-    pub values: [f64; N],
 }
 
 impl Tree {
-    /// The tree with what other rows say of its nodes, given by `filling`; it predicts `N` numbers. A node
-    /// that has no rows is left out, and its sibling takes the place of their parent. The root has rows.
-    /// O(nodes).
-    pub fn refilled<const N: usize>(
+    /// The tree with what other rows say of its nodes: `filling` returns it, and adds to `value` what the node
+    /// predicts. Leaves predict classes, or a number for each output that has one. A node that has no rows is
+    /// left out, and its sibling takes the place of their parent. The root has rows. O(nodes).
+    pub fn refilled(
         &self,
+        n_classes: Vec<u32>,
         n_rows: impl Fn(usize) -> i64,
-        filling: impl Fn(usize) -> Filling<N>,
+        filling: impl Fn(usize, &mut Vec<f64>) -> Filling,
         runtime: &Runtime<'_>,
     ) -> Result<Self> {
         let old = self.nodes();
@@ -43,7 +42,7 @@ impl Tree {
             };
             n_kept += usize::from(stands_for[node] as usize == node && n_rows(node) > 0);
         }
-        let mut nodes = NodeArrays::with_room(n_kept, n_kept * N)?;
+        let mut nodes = NodeArrays::with_room(n_kept, n_kept.saturating_mul(n_values(&n_classes)))?;
         let mut sets = CategorySets::default();
         // Nodes in preorder; with a right child its new parent.
         let mut pending = vec![(stands_for[0] as usize, None::<usize>)];
@@ -62,17 +61,16 @@ impl Tree {
                 None => old.threshold[node],
             });
             nodes.missing_go_to_left.push(old.missing_go_to_left[node]);
-            let Filling { n_rows, weight, impurity, values } = filling(node);
+            let Filling { n_rows, weight, impurity } = filling(node, &mut nodes.value);
             nodes.impurity.push(impurity);
             nodes.n_node_samples.push(n_rows);
             nodes.weighted_n_node_samples.push(weight);
-            nodes.value.extend(values);
             if !is_leaf {
                 let place = |child: i32| stands_for[child as usize] as usize;
                 pending.push((place(old.children_right[node]), Some(id)));
                 pending.push((place(old.children_left[node]), None));
             }
         }
-        Self::with_categories(self.n_features, vec![1; N], nodes, self.n_categories.clone(), sets)
+        Self::with_categories(self.n_features, n_classes, nodes, self.n_categories.clone(), sets)
     }
 }

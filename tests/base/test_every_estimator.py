@@ -368,6 +368,8 @@ CHANGES = [
     {"criterion": "logrank_fast"},
     {"contamination": 0.3},
     {"oob_score": True, "bootstrap": True},
+    {"honest": True},
+    {"subforest_size": 2},
     {"random_state": 5},
     {"n_jobs": 2},
 ]

@@ -10,9 +10,12 @@ use proptest::prelude::*;
 use spinney::data::target::{TargetValues, Weights};
 use spinney::data::{Dataset, Format, Target};
 use spinney::error::Error;
-use spinney::forest::{Forest, Member, RowSampler, grow_forest};
+use spinney::forest::refill::fill_trees;
+use spinney::forest::{Forest, Member, Part, RowSampler, grow_forest};
 use spinney::grow;
-use spinney::params::{Bootstrap, CriterionKind, ForestParams, GivenRows, MaxFeatures, Strata, TreeParams};
+use spinney::params::{
+    Bootstrap, CriterionKind, ForestParams, GivenRows, Groups, Honesty, MaxFeatures, Strata, Subforests, TreeParams,
+};
 use spinney::runtime::Runtime;
 use spinney::tree::Tree;
 use spinney::tree::packed::PackedTree;
@@ -454,6 +457,62 @@ fn finished_trees_are_counted() {
         let runtime = Runtime::new(n_threads, &stop).counting(&done);
         grow_forest(&data, &target, &params, None, &runtime).unwrap();
         assert_eq!(done.load(Ordering::Relaxed), 13);
+    }
+}
+
+#[test]
+fn leaves_that_are_filled_with_the_rows_of_growth_stay_what_they_are() {
+    let x = matrix(300, 5);
+    let data = encode(&x.view(), &runtime(1));
+    for criterion in CRITERIA {
+        let y = target(&x, criterion);
+        for (bootstrap, weights) in SCHEMES.iter().flat_map(|scheme| [(scheme, None), (scheme, Some(weights(300)))]) {
+            let target = y.target(weights.as_deref());
+            let params = ForestParams { bootstrap: bootstrap.clone(), ..ForestParams::new(tree_params(criterion), 5) };
+            let params = params.check(300, 5).unwrap();
+            let forest = grow_forest(&data, &target, &params, None, &runtime(1)).unwrap();
+            let filled = fill_trees(&forest, &x.view(), &target, &params, None, &runtime(2)).unwrap();
+            assert_eq!(filled, forest, "{criterion:?}, {bootstrap:?}");
+        }
+    }
+}
+
+#[test]
+fn the_rows_of_honest_trees_are_divided() {
+    let n = 300;
+    let weights = weights(n);
+    let target = target(&matrix(n, 2), CriterionKind::Gini).target(Some(&weights));
+    let groups = Arc::new(Groups { of_row: (0..n as u32).map(|row| row / 7).collect(), n_groups: 43 });
+    let halves = |groups| {
+        let tree_seeds = (0..6).collect();
+        Bootstrap::Subforests(Arc::new(Subforests { tree_seeds, size: 3, n_draws: None, groups }))
+    };
+    let by_groups =
+        [true, false].map(|replace| Bootstrap::Groups { groups: Arc::clone(&groups), n_draws: 30, replace });
+    let of_groups = by_groups.into_iter().chain([halves(Some(Arc::clone(&groups)))]).chain(SCHEMES);
+    let schemes = of_groups.map(|scheme| (scheme, Some(Arc::clone(&groups))));
+    let schemes = schemes.chain(SCHEMES.into_iter().chain([halves(None)]).map(|scheme| (scheme, None)));
+    for (bootstrap, groups) in schemes {
+        let honesty = Honesty { fraction: 0.3, groups: groups.clone() };
+        let sampler = RowSampler::new(target.weights(), n, &bootstrap, None).unwrap();
+        let sampler = sampler.divided(Some(&honesty), target.weights());
+        for seed in 0..6 {
+            let whole = sampler.counts(seed, &runtime(1)).unwrap();
+            let [growing, filling] = [Part::Growing, Part::Filling]
+                .map(|part| sampler.part_of(part, seed, whole.as_deref()).unwrap().unwrap());
+            assert_eq!(Some(&filling), sampler.filling(seed, &runtime(1)).unwrap().as_ref());
+            let mut sides = [vec![false; n], vec![false; n]];
+            for row in 0..n {
+                let count = if weights[row] > 0.0 { whole.as_ref().map_or(1, |counts| counts[row]) } else { 0 };
+                assert_eq!([growing[row] + filling[row], growing[row].min(filling[row])], [count, 0]);
+                let unit = if groups.is_some() { row / 7 } else { row };
+                sides[0][unit] |= growing[row] > 0;
+                sides[1][unit] |= filling[row] > 0;
+            }
+            let [n_growing, n_filling] = sides.each_ref().map(|units| units.iter().filter(|&&is_own| is_own).count());
+            assert!((0..n).all(|unit| !(sides[0][unit] && sides[1][unit])), "{bootstrap:?}");
+            assert_eq!(n_growing, (0.3 * (n_growing + n_filling) as f64).round() as usize);
+        }
     }
 }
 

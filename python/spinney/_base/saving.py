@@ -20,6 +20,7 @@ from spinney._fit.target import ClassTarget
 from spinney._spinney import Forest
 from spinney.conversion._to_treelite import convert_to_treelite
 from spinney.storage._models import write_model
+from spinney.storage._objects import leave_out_known
 
 # The attribute with the metadata that `set_fit_request` and its likes have requested.
 _REQUEST = "_metadata_request"
@@ -69,7 +70,7 @@ class Stored(ABC):
 
         An estimator that is not fitted, as the parameter of another one, has the first two alone.
         """
-        parameters = self.get_params(deep=False)  # type: ignore[attr-defined]
+        parameters = leave_out_known(self.get_params(deep=False))  # type: ignore[attr-defined]
         if not hasattr(self, "n_features_in_"):
             return [parameters, self._list_requests()]
         attributes = dict(sorted(self._list_stored_attributes().items()))

@@ -125,7 +125,7 @@ def find_factors(
         return _correct(n, n if draws.n_draws is None else draws.n_draws)
     if draws.scheme == "strata":
         return _find_factors_of_strata(draws, is_used)
-    if draws.scheme == "given":
+    if draws.scheme == "given" or draws.groups is not None:
         return _find_factors_of_given(draws, is_used, count, n_blocks)
     return 1.0
 
@@ -184,7 +184,7 @@ def _centre_strata(
 def _find_factors_of_given(
     draws: Draws, is_used: NDArray[np.bool_], count: Callable[[int], NDArray[Any]], n_blocks: int
 ) -> NDArray[np.float64] | None:
-    """Return the factors of rows that a caller has given.
+    """Return the factors of rows that a caller has given, or that are drawn by groups.
 
     Rows that are in the same trees, equally often, are one unit, such as a group or a block. A unit
     of k rows counts once: each of its rows has the factor of the unit, divided by k.

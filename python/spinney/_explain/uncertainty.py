@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from spinney._common.blocks import divide_rows, join_blocks
 from spinney._common.messages import warn_caller
 from spinney._explain.draw_products import DrawProducts, multiply_draws
+from spinney._explain.little_bags import find_errors
 from spinney._explain.out_of_bag import OutOfBag, check_oob_score
 
 # A variance is told from chance if it is this many times as large as the error that chance leaves.
@@ -61,7 +62,12 @@ class StandardErrors(OutOfBag, ABC):
         Notes
         -----
         O(training samples * trees**2) once per call, by products of matrices, and O(trees**2) for
-        each sample. If s of n samples are drawn without replacement, variances are multiplied by
+        each sample. With `subforest_size` the errors are by little bags (Athey, Tibshirani, Wager):
+        by what the means of trees that share a half of the samples vary by, in O(trees) for each
+        sample; they are never negative, and rather too large with few trees. Out of bag, all trees
+        of a half must not have seen the sample.
+
+        If s of n samples are drawn without replacement, variances are multiplied by
         Wager and Athey's ``n (n - 1) / (n - s)**2``, with `class_sampling` in each class. Rows that
         `samples` always gives together are one sample, such as a group.
 
@@ -72,6 +78,9 @@ class StandardErrors(OutOfBag, ABC):
 
         S. Wager, S. Athey, "Estimation and inference of heterogeneous treatment effects using
         random forests", Journal of the American Statistical Association 113, 2018, equation 8.
+
+        S. Athey, J. Tibshirani, S. Wager, "Generalized random forests", Annals of Statistics 47,
+        2019, section 4.
         """
         check_is_fitted(self)
         matrix: Any = self._validate_X_predict(X)  # type: ignore[attr-defined]
@@ -79,14 +88,19 @@ class StandardErrors(OutOfBag, ABC):
         check_oob_score(oob_score)
         unseen = self._find_unseen_trees(matrix.shape[0], n_threads) if oob_score else None
         draws = self._know_draws("predict_standard_error")
-        products = multiply_draws(draws, self.forest_.seeds, n_threads)
-        found = _Variances(products, draws.n_samples)
+        found: _Variances | _LittleBags
+        if draws.subforests is None:
+            found = _Variances(
+                multiply_draws(draws, self.forest_.seeds, n_threads), draws.n_samples
+            )
+        else:
+            found = _LittleBags(len(self.forest_), draws.subforests.size)
         blocks = (
             found.find_errors(
                 self.forest_.predict_trees(matrix, n_threads, rows),
                 None if unseen is None else unseen.of_rows(rows),
             )
-            for rows in divide_rows(matrix.shape[0], products.gram.shape[0])
+            for rows in divide_rows(matrix.shape[0], len(self.forest_))
         )
         errors = join_blocks(matrix.shape[0], blocks)
         self._warn_of_seen(found.n_seen)
@@ -97,6 +111,30 @@ class StandardErrors(OutOfBag, ABC):
     @abstractmethod
     def _interpret_errors(self, errors: NDArray[np.float64]) -> Any:
         """Return errors, as `_split_outputs` returns values, in the shape of predictions."""
+
+
+class _LittleBags:
+    """Finds the standard errors of forests whose trees share halves of the samples."""
+
+    def __init__(self, n_trees: int, size: int) -> None:
+        if n_trees < 2 * size:
+            raise ValueError(
+                "Standard errors compare trees that were grown on different halves of the samples. "
+                f"Got {n_trees} trees, of which {size} share a half: set a larger n_estimators."
+            )
+        self._size = size
+        self.n_seen = 0
+        """Rows of which the trees of fewer than two halves have seen nothing."""
+
+    def find_errors(
+        self, values: NDArray[np.float64], unseen: NDArray[np.uint8] | None
+    ) -> NDArray[np.float64]:
+        errors, n_bags = find_errors(values, self._size, unseen)
+        self.n_seen += int(np.count_nonzero(n_bags < 2))
+        return errors
+
+    def warn_of_few_trees(self) -> None:
+        """Do nothing: with few trees the errors are too large, and never negative."""
 
 
 class _Variances:

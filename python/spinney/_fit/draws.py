@@ -46,6 +46,28 @@ class Strata(NamedTuple):
         )
 
 
+class Subforests(NamedTuple):
+    """Which trees draw from the same half of the samples. The compiled part reads these fields."""
+
+    tree_seeds: NDArray[np.uint64]
+    """The seeds of all trees, in their order."""
+    size: int
+    """How many trees, one after the other, share a half."""
+
+    def is_sound(self) -> bool:
+        """Return whether the fields, which may come from a file, are what they are said to be."""
+        seeds: Any = self.tree_seeds
+        is_array = isinstance(seeds, np.ndarray) and seeds.dtype == np.uint64 and seeds.ndim == 1
+        return is_array and type(self.size) is int and 0 < self.size < 2**63
+
+    def is_alike(self, other: Subforests) -> bool:
+        """Return whether trees that both have share the same halves."""
+        n_common = min(self.tree_seeds.shape[0], other.tree_seeds.shape[0])
+        return self.size == other.size and np.array_equal(
+            self.tree_seeds[:n_common], other.tree_seeds[:n_common]
+        )
+
+
 class UnseenTrees:
     """Which trees have not seen each of some samples, a bit for each sample and tree.
 
@@ -90,7 +112,8 @@ class Draws(NamedTuple):
     """
 
     scheme: str
-    """"all", "with replacement", "without replacement", "poisson", "distinct", "strata" or "given".
+    """"all", "with replacement", "without replacement", "poisson", "distinct", "strata", "given",
+    "groups with replacement", "groups without replacement" or "halves".
 
     "distinct" draws without replacement, and weights are chances."""
     n_samples: int
@@ -104,6 +127,12 @@ class Draws(NamedTuple):
     """For the scheme "strata"."""
     given: TreeSamples | None = None
     """For the scheme "given"."""
+    honest_fraction: float | None = None
+    """The share of a tree's samples that choose its splits; None: all do, and all fill leaves."""
+    groups: NDArray[np.uint32] | None = None
+    """The number of the group of each sample, if groups are drawn, and divided, as a whole."""
+    subforests: Subforests | None = None
+    """For the scheme "halves"."""
 
     def copy_arrays(self, *, keep_weights: bool) -> Draws:
         """Return draws whose arrays are copies, so that a caller may write to the originals.
@@ -111,13 +140,16 @@ class Draws(NamedTuple):
         Parameters
         ----------
         keep_weights : bool
-            Whether to keep the weights of the scheme "all", in which no draw depends on them.
+            Whether to keep the weights of the scheme "all", in which no draw depends on them, and
+            no part of an honest tree either.
         """
-        weights = self.sample_weight if keep_weights or self.scheme != "all" else None
+        depends = self.scheme != "all" or self.honest_fraction is not None
+        weights = self.sample_weight if keep_weights or depends else None
         ids = self.sample_ids if self.scheme == "poisson" else None
         return self._replace(
             sample_weight=None if weights is None else weights.copy(),
             sample_ids=None if ids is None else ids.copy(),
+            groups=None if self.groups is None else self.groups.copy(),
         )
 
     def is_sound(self) -> bool:
@@ -130,6 +162,9 @@ class Draws(NamedTuple):
             "distinct",
             "strata",
             "given",
+            "groups with replacement",
+            "groups without replacement",
+            "halves",
         )
         counts = [self.n_samples, self.n_outputs, 0 if self.n_draws is None else self.n_draws]
         weights, ids = self.sample_weight, self.sample_ids
@@ -146,6 +181,18 @@ class Draws(NamedTuple):
             and (self.strata is None or self.strata.is_sound(self.n_samples))
             and (self.scheme == "given") == (self.given is not None)
             and (self.given is None or self.given.is_sound())
+            and (self.honest_fraction is None or 0.0 < self.honest_fraction < 1.0)
+            and (self.scheme == "halves") == (self.subforests is not None)
+            and (self.subforests is None or self.subforests.is_sound())
+            and (not self.scheme.startswith("groups") or self.groups is not None)
+            and (
+                self.groups is None
+                or (
+                    self.groups.dtype == np.uint32
+                    and self.groups.shape == (self.n_samples,)
+                    and bool(np.all(self.groups < self.n_samples))
+                )
+            )
         )
 
     @property
@@ -162,6 +209,12 @@ class Draws(NamedTuple):
         if self.scheme == "all":
             return [np.arange(self.n_samples, dtype=dtype) for _ in seeds]
         return [rows.astype(dtype) for rows in list_drawn_rows(self, seeds, n_threads)]
+
+    def list_filling_rows(self, seeds: list[int], n_threads: int) -> list[NDArray[Any]]:
+        """Return the rows that fill the leaves of each tree, as `list_rows` does."""
+        if self.honest_fraction is None:
+            return self.list_rows(seeds, n_threads)
+        return list_drawn_rows(self, seeds, n_threads, only_filling=True)
 
     def mark_unseen(self, seeds: list[int], n_threads: int) -> UnseenTrees:
         """Return which of the trees with these seeds have not seen each sample."""

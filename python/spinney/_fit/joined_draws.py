@@ -16,19 +16,28 @@ SAMPLES_UNKNOWN = (
 
 # How many trees, the last ones, are compared with data.
 _WITNESSES = 16
+# The fields of draws that are no arrays.
+_NUMBERS = ("scheme", "n_samples", "n_draws", "honest_fraction")
 
 
 def draw_alike(one: Draws, other: Draws) -> bool:
     """Return whether a tree, whatever its seed, gets the same samples by both."""
-    if (one.scheme, one.n_samples, one.n_draws) != (other.scheme, other.n_samples, other.n_draws):
+    if any(getattr(one, name) != getattr(other, name) for name in _NUMBERS):
         return False
-    if one.scheme == "all":
+    if one.scheme == "all" and one.honest_fraction is None:
         return True
     return (
         _are_equal(one.sample_weight, other.sample_weight)
         and (one.scheme != "poisson" or np.array_equal(_name_rows(one), _name_rows(other)))
         and all(map(_are_equal, one.strata or (), other.strata or ()))
         and all(map(_are_equal, one.given or (), other.given or ()))
+        and _are_equal(one.groups, other.groups)
+        and (one.subforests is None) == (other.subforests is None)
+        and (
+            one.subforests is None
+            or other.subforests is None
+            or one.subforests.is_alike(other.subforests)
+        )
     )
 
 
@@ -50,7 +59,8 @@ def join_draws(parts: list[tuple[Draws, list[int]]], n_threads: int) -> Draws:
     ----------
     parts : list of tuple
         Draws, and the seeds of the trees that were grown by them. The last part says how many
-        samples there are, and their weights.
+        samples there are, and their weights. All have the same `honest_fraction`, so that the
+        parts of a tree's rows stay what they were.
     n_threads : int
     """
     last = parts[-1][0]
@@ -64,6 +74,8 @@ def join_draws(parts: list[tuple[Draws, list[int]]], n_threads: int) -> Draws:
         sample_weight=None if last.draws_by_weight else last.sample_weight,
         sample_ids=None,
         strata=None,
+        groups=None if last.honest_fraction is None else last.groups,
+        subforests=None,
         given=place_rows(seeds, [bag.astype(np.uint32) for bag in rows]),
     )
 
@@ -87,7 +99,7 @@ def hold_samples(forest: Forest, X: object, draws: Draws, n_threads: int) -> boo
     leaves = Forest(trees, seeds).apply(X, n_threads)
     if leaves.shape[0] != draws.n_samples:
         return False
-    bags = draws.list_rows(seeds, n_threads)
+    bags = draws.list_filling_rows(seeds, n_threads)
     for tree, bag, reached in zip(trees, bags, leaves.T, strict=True):
         n_held = np.bincount(reached[np.unique(bag)], minlength=tree.node_count)
         surplus = (n_held - tree.n_node_samples)[tree.children_left < 0]

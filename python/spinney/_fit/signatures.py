@@ -139,6 +139,15 @@ class GrownParameters(BaggedParameters):
 
 
 @with_parameters
+class HonestParameters(GrownParameters):
+    """Of grown forests whose trees may be honest, and share halves of the samples."""
+
+    honest: bool = False
+    honest_fraction: float = 0.5
+    subforest_size: int | None = None
+
+
+@with_parameters
 class LazyParameters(BaggedParameters):
     """Of forests that grow what a prediction needs."""
 

@@ -9,10 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spinney._common.formats import check_format
-from spinney._fit.draws import Draws, Strata
+from spinney._fit.draws import Draws, Strata, Subforests
 from spinney._fit.target import EncodedTarget
 from spinney._fit.tree_samples import TreeSamples
-from spinney._spinney import Forest, LazyForest, Tree, fit_forest, fit_tree, predict_folds
+from spinney._spinney import (
+    Forest,
+    LazyForest,
+    Tree,
+    fill_forest,
+    fit_forest,
+    fit_tree,
+    predict_folds,
+)
 
 Watcher = Callable[[int], None] | None
 """Is called now and then with the number of trees that are done."""
@@ -21,7 +29,11 @@ Watcher = Callable[[int], None] | None
 # The number of the form that pickles have, of lazy forests too.
 _FORMAT = 1
 # The fields of draws that are tuples of fields themselves.
-_PARTS_OF_DRAWS: dict[str, Any] = {"strata": Strata, "given": TreeSamples}
+_PARTS_OF_DRAWS: dict[str, Any] = {
+    "strata": Strata,
+    "given": TreeSamples,
+    "subforests": Subforests,
+}
 
 
 class Settings(NamedTuple):
@@ -119,6 +131,19 @@ class Task(NamedTuple):
         """
         task = self._replace(draws=draws, first_tree=first_tree, n_trees=n_trees, watcher=watcher)
         return fit_forest(X, task)
+
+    def fill_leaves(self, forest: Forest, X: Any, draws: Draws) -> Forest:
+        """Return honest trees: those of a forest, with the leaves of the samples that fill them.
+
+        Parameters
+        ----------
+        forest : Forest
+            What `grow_forest` has grown by the same draws.
+        X : ndarray, CSR matrix or Columns
+        draws : Draws
+            With an `honest_fraction`.
+        """
+        return fill_forest(forest, X, self._replace(draws=draws))
 
     def make_lazy_forest(self, X: Any, draws: Draws, n_trees: int) -> LazyForest:
         """Return a lazy forest, which consists of the encoded training data."""

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 
 from spinney._common.checks import check_sample_weight
-from spinney.causal._bags import number_groups
 
 
 def read_numbers(values: Any, name: str, n_samples: int) -> NDArray[np.float64]:
@@ -104,14 +103,6 @@ def read_weights(sample_weight: Any, n_samples: int) -> NDArray[np.float64] | No
     if not np.any(weights > 0):
         raise ValueError("sample_weight must be positive for at least one sample.")
     return weights
-
-
-def read_groups(groups: Any, n_samples: int, is_drawn: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return the number of the group of each sample, -1 for samples that are never drawn."""
-    names = None if groups is None else _read_column(groups, "groups", n_samples)
-    if names is not None and names.dtype.kind == "O":
-        names = names.astype(str)
-    return number_groups(names, is_drawn)
 
 
 def _read_column(values: Any, name: str, n_samples: int) -> NDArray[Any]:

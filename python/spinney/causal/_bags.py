@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,27 +29,6 @@ class Units:
         # Rows that are never drawn have group -1: the last place.
         of_row = np.append(counts, 0)[self.groups]
         return np.repeat(np.arange(len(of_row), dtype=np.uint32), of_row)
-
-
-def number_groups(groups: Any, is_drawn: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return the numbers of groups in the order in which they first occur.
-
-    Parameters
-    ----------
-    groups : ndarray of shape (n_samples,) or None
-        The name of the group of each row; None: each row is one.
-    is_drawn : ndarray of bool of shape (n_samples,)
-        Rows that are not get the number -1.
-    """
-    numbers = np.full(len(is_drawn), -1, dtype=np.int64)
-    if groups is None:
-        numbers[is_drawn] = np.arange(np.count_nonzero(is_drawn))
-        return numbers
-    _, firsts, codes = np.unique(groups[is_drawn], return_index=True, return_inverse=True)
-    places = np.empty(len(firsts), dtype=np.int64)
-    places[np.argsort(firsts)] = np.arange(len(firsts))
-    numbers[is_drawn] = places[codes.ravel()]
-    return numbers
 
 
 class LittleBags(NamedTuple):

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spinney._cluster.growth import Workers, grow
-from spinney._cluster.job import Job
+from spinney._cluster.job import ForestJob
 from spinney._data.arrays import to_rows
 from spinney._fit.draws import Draws
 from spinney._fit.task import Task
@@ -40,7 +40,7 @@ class Source(NamedTuple):
         """Return the trees with the numbers from `first` on, and how many features nodes draw."""
         if self.workers is None or self.dataset is None:
             return task.grow_forest(self.columns, draws, first, n_trees, None)[:2]
-        job = Job(self.dataset, task._replace(draws=draws))
+        job = ForestJob(self.dataset, task._replace(draws=draws))
         return grow(self.workers, job, first, n_trees, None)[:2]
 
 

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import erfcx
+
+from spinney._explain.little_bags import remove_noise
 
 N_MOMENTS = 5
 N_MOMENTS_OF_INSTRUMENTS = 6
@@ -108,25 +109,6 @@ def find_variances(of_trees: NDArray[np.float64], bag_size: int) -> NDArray[np.f
     between = np.mean(bags.mean(axis=2) ** 2, axis=1)
     noise = (np.mean(influence**2, axis=1) - between) / (bag_size - 1)
     return remove_noise(between, noise, bags.shape[1])
-
-
-def remove_noise(
-    between: NDArray[np.float64], noise: NDArray[np.float64], n_bags: int
-) -> NDArray[np.float64]:
-    """Return the mean of what the variance can be, given that it is not negative.
-
-    The difference of the two estimates has an error whose size is known. With a flat prior on the
-    positive numbers, the mean is that of a truncated normal distribution.
-    """
-    error = np.maximum(between, noise) * np.sqrt(2.0 / n_bags)
-    difference = between - noise
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = difference / error
-        # The density over the distribution function. Far below 0 both vanish: `erfcx` is the
-        # quotient of the two that does not. Far above 0 it is infinite, and the quotient 0.
-        hazard = np.sqrt(2.0 / np.pi) / erfcx(-ratio / np.sqrt(2.0))
-    # Without any error the difference is the variance.
-    return np.where(error > 0, difference + error * hazard, np.maximum(difference, 0.0))
 
 
 def find_intervals(effects: Any, errors: Any, alpha: float) -> tuple[Any, Any]:

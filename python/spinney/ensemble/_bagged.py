@@ -20,6 +20,7 @@ from spinney._fit.draws import (
     count_draws_with_replacement,
     count_draws_without_replacement,
 )
+from spinney._fit.groups import draw_groups
 from spinney._fit.target import ClassTarget, EncodedTarget, NumberTarget
 from spinney._fit.task import Settings, Task
 from spinney._fit.tree_samples import list_seeds, read_samples
@@ -46,6 +47,7 @@ class BaseBaggedTrees(BaseTreeEstimator):
         sample_weight: Any = None,
         sample_ids: Any = None,
         samples: Any = None,
+        groups: Any = None,
     ) -> Self:
         """Fit the forest: grow its trees or, for a lazy forest, encode the training data.
 
@@ -77,6 +79,12 @@ class BaseBaggedTrees(BaseTreeEstimator):
             `sample_weight` times the count. Samples that a tree does not get are out of bag for it.
             With `warm_start`, give the samples of all trees, including those that are already
             grown.
+        groups : array-like of shape (n_samples,), default=None
+            The group of each sample, such as a patient or a week, whose samples depend on each
+            other. Trees draw whole groups, all with the same chance, and weigh their samples by
+            `sample_weight` times the number of draws; `max_samples` counts groups, and
+            `bootstrap="poisson"` has one count for each. Parts of honest trees, samples out of bag
+            and standard errors are of whole groups, too.
 
         Returns
         -------
@@ -90,10 +98,12 @@ class BaseBaggedTrees(BaseTreeEstimator):
             estimator keeps the attributes it had before the call.
         """
         with self._restore_on_error():
-            return self._fit(X, y, sample_weight, sample_ids, samples)
+            return self._fit(X, y, sample_weight, sample_ids, samples, groups)
 
     @abstractmethod
-    def _fit(self, X: Any, y: Any, sample_weight: Any, sample_ids: Any, samples: Any) -> Self:
+    def _fit(
+        self, X: Any, y: Any, sample_weight: Any, sample_ids: Any, samples: Any, groups: Any
+    ) -> Self:
         """Fit the forest; see `fit`."""
 
     # --- Parameters -----------------------------------------------------------------------------
@@ -149,6 +159,7 @@ class BaseBaggedTrees(BaseTreeEstimator):
         sample_weight: Any,
         sample_ids: Any,
         samples: Any,
+        groups: Any,
     ) -> tuple[Any, Task, Draws]:
         """Return the arguments of `fit` in the form that the compiled part takes."""
         if samples is not None:
@@ -158,18 +169,44 @@ class BaseBaggedTrees(BaseTreeEstimator):
             seeds = list_seeds(settings.seed, int(self.n_estimators), self._list_grown_seeds())
             given = read_samples(samples, draws.n_samples, seeds)
             draws = draws._replace(scheme="given", n_draws=None, given=given)
+        if groups is not None:
+            self._check_draws_groups(samples, sample_ids)
+            if draws.scheme == "strata":
+                raise ValueError(
+                    f"groups are drawn as a whole, and {type(self).__name__} draws samples of each "
+                    "class: leave groups out."
+                )
+            draws = draw_groups(draws, groups, self.max_samples)
         return X, task, draws
+
+    def _check_draws_groups(self, samples: Any, sample_ids: Any) -> None:
+        """Raise ValueError if something else than groups says how samples are drawn."""
+        others = {"samples": samples, "sample_ids": sample_ids}
+        others["class_sampling"] = getattr(self, "class_sampling", None)
+        wrong = [name for name, value in others.items() if value is not None]
+        if wrong:
+            raise ValueError(f"groups are drawn as a whole: {wrong[0]} must be None besides.")
+        if not (self._leaves_samples_out() or getattr(self, "honest", False)):
+            raise ValueError(
+                "groups are drawn as a whole, and bootstrap=False draws nothing: leave groups out, "
+                "or set bootstrap=True."
+            )
+
+    def _leaves_samples_out(self) -> bool:
+        """Return whether there are samples that a tree has not seen."""
+        return bool(self.bootstrap)
 
     def _check_draws_nothing(self) -> None:
         """Raise ValueError if parameters say how samples are drawn that are given."""
         others = {"max_samples": None, "replace": True, "class_sampling": None}
+        others["subforest_size"] = None
         wrong = [name for name, value in others.items() if getattr(self, name, value) is not value]
         if not self._draws_samples():
             wrong = ["bootstrap"]
         if wrong:
             raise ValueError(
                 f"samples says which samples each tree gets, and needs bootstrap=True and the "
-                f"defaults of max_samples, replace and class_sampling. Got {wrong[0]}="
+                f"defaults of {', '.join(others)}. Got {wrong[0]}="
                 f"{getattr(self, wrong[0])!r}."
             )
 

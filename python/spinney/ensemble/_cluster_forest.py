@@ -50,14 +50,16 @@ class ClusterForest(BaseForest):
     def _read_collections(self, X: Any, others: list[Any]) -> tuple[Any, list[Any]]:
         """Return arguments of `fit` that are collections of the cluster as local ones."""
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, sample_ids: Any, samples: Any) -> Self:
+    def _fit(
+        self, X: Any, y: Any, sample_weight: Any, sample_ids: Any, samples: Any, groups: Any
+    ) -> Self:
         workers = self._connect()
-        X, others = self._read_collections(X, [y, sample_weight, sample_ids])
-        y, sample_weight, sample_ids = others
+        X, others = self._read_collections(X, [y, sample_weight, sample_ids, groups])
+        y, sample_weight, sample_ids, groups = others
         if isinstance(X, (str, os.PathLike)):
             X = Dataset.open(X, n_jobs=self._count_threads())
         with use_workers(workers):
-            super()._fit(X, y, sample_weight, sample_ids, samples)
+            super()._fit(X, y, sample_weight, sample_ids, samples, groups)
         return self
 
     # --- Predictions ----------------------------------------------------------------------------

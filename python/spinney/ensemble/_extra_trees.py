@@ -15,14 +15,14 @@ from spinney._common.types import (
     SamplesByClass,
 )
 from spinney._fit.params import with_parameters
-from spinney._fit.signatures import GrownParameters, ImpurityParameters
+from spinney._fit.signatures import HonestParameters, ImpurityParameters
 from spinney.ensemble._forest import ForestClassifier, ForestRegressor
 from spinney.tree import ExtraTreeClassifier, ExtraTreeRegressor
 
 
 @of_sklearn.ExtraTreesClassifier.register
 @with_parameters
-class ExtraTreesClassifier(ForestClassifier, GrownParameters, ImpurityParameters):
+class ExtraTreesClassifier(ForestClassifier, HonestParameters, ImpurityParameters):
     """A forest of extremely randomised classification trees, for dense and sparse data.
 
     Each node draws one random threshold for each feature and takes the best of these. The forest
@@ -137,6 +137,20 @@ class ExtraTreesClassifier(ForestClassifier, GrownParameters, ImpurityParameters
         to the child with the larger weight, and a warning names features without any known
         category, perhaps because their type has changed. "error": they raise ValueError. Missing
         values are no unknown categories.
+    honest : bool, default=False
+        Whether one part of the samples of a tree chooses its splits, and the other part fills its
+        leaves, so that no leaf predicts what its splits have looked for. A leaf that gets no sample
+        gives its place to its sibling. Limits such as `min_samples_leaf` are of the samples that
+        choose splits; nodes, their importances too, know the samples that fill leaves. Samples in
+        neither part are out of bag. Not with `monotonic_cst`.
+    honest_fraction : float, default=0.5
+        The share of the different samples of a tree that choose its splits, with `honest`.
+    subforest_size : int, default=None
+        How many trees, one after the other, share a drawn half of the samples, from which each
+        draws its own without replacement: `max_samples`, at most half of all, or the whole half
+        (None). `predict_standard_error` then tells the error from what these groups of trees differ
+        by. `n_estimators` is a multiple of it; it needs `bootstrap=True`. None: each tree draws for
+        itself.
 
     Attributes
     ----------
@@ -206,7 +220,7 @@ class ExtraTreesClassifier(ForestClassifier, GrownParameters, ImpurityParameters
 
 @of_sklearn.ExtraTreesRegressor.register
 @with_parameters
-class ExtraTreesRegressor(ForestRegressor, GrownParameters, ImpurityParameters):
+class ExtraTreesRegressor(ForestRegressor, HonestParameters, ImpurityParameters):
     """A forest of extremely randomised regression trees, for dense and sparse data.
 
     Each node draws one random threshold for each feature and takes the best of these. The forest
@@ -312,6 +326,20 @@ class ExtraTreesRegressor(ForestRegressor, GrownParameters, ImpurityParameters):
         to the child with the larger weight, and a warning names features without any known
         category, perhaps because their type has changed. "error": they raise ValueError. Missing
         values are no unknown categories.
+    honest : bool, default=False
+        Whether one part of the samples of a tree chooses its splits, and the other part fills its
+        leaves, so that no leaf predicts what its splits have looked for. A leaf that gets no sample
+        gives its place to its sibling. Limits such as `min_samples_leaf` are of the samples that
+        choose splits; nodes, their importances too, know the samples that fill leaves. Samples in
+        neither part are out of bag. Not with `monotonic_cst`.
+    honest_fraction : float, default=0.5
+        The share of the different samples of a tree that choose its splits, with `honest`.
+    subforest_size : int, default=None
+        How many trees, one after the other, share a drawn half of the samples, from which each
+        draws its own without replacement: `max_samples`, at most half of all, or the whole half
+        (None). `predict_standard_error` then tells the error from what these groups of trees differ
+        by. `n_estimators` is a multiple of it; it needs `bootstrap=True`. None: each tree draws for
+        itself.
 
     Attributes
     ----------

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from functools import partial
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -15,7 +16,7 @@ from sklearn.utils.multiclass import type_of_target
 from spinney._cluster.growth import get_workers, grow
 from spinney._cluster.job import ForestJob
 from spinney._common.blocks import divide_rows, join_blocks
-from spinney._common.checks import is_bool
+from spinney._common.checks import check_int, is_bool
 from spinney._common.messages import warn_caller
 from spinney._data.arrays import to_rows
 from spinney._explain.dependence import PartialDependence
@@ -26,9 +27,12 @@ from spinney._explain.out_of_bag import check_oob_score
 from spinney._explain.shap import ShapValues
 from spinney._explain.uncertainty import StandardErrors
 from spinney._fit.draws import Draws, UnseenTrees
+from spinney._fit.groups import share_halves
 from spinney._fit.joined_draws import hold_samples
 from spinney._fit.leaf_rows import LeafRows
 from spinney._fit.target import EncodedTarget, make_class_attributes
+from spinney._fit.task import Settings, Task, Watcher
+from spinney._fit.tree_samples import list_seeds
 from spinney._spinney import Forest
 from spinney.dataset import Dataset
 from spinney.ensemble._bagged import BaggedClassifier, BaggedRegressor, BaseBaggedTrees
@@ -52,6 +56,10 @@ class BaseForest(
 
     oob_score: Any
     warm_start: Any
+    # Not parameters of all of them.
+    honest: Any = False
+    honest_fraction: Any = 0.5
+    subforest_size: Any = None
 
     # The parameters that scikit-learn's forests hand to their trees. Ours hand on some more; see
     # `_select_estimator_params`.
@@ -77,7 +85,9 @@ class BaseForest(
 
     # --- Growth ---------------------------------------------------------------------------------
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, sample_ids: Any, samples: Any) -> Self:
+    def _fit(
+        self, X: Any, y: Any, sample_weight: Any, sample_ids: Any, samples: Any, groups: Any
+    ) -> Self:
         before = self.__dict__.copy()
         settings = self._check_params()
         grow_trees: GrowTrees
@@ -87,12 +97,14 @@ class BaseForest(
             categorical = self.categorical_features
             dataset = Dataset(X, categorical_features=categorical, n_jobs=settings.n_threads)
         X, task, draws = self._read_data_of_bags(
-            settings, dataset, y, sample_weight, sample_ids, samples
+            settings, dataset, y, sample_weight, sample_ids, samples, groups
         )
         if workers is None:
             grow_trees = partial(task.grow_forest, X, draws)
         else:
             grow_trees = partial(grow, workers, ForestJob(dataset, task._replace(draws=draws)))
+        if draws.honest_fraction is not None:
+            grow_trees = partial(_grow_honest_trees, grow_trees, task, X, draws)
         if self.oob_score:
             self._check_oob_target(task.target)
         grown = getattr(self, "forest_", None) if self.warm_start else None
@@ -126,6 +138,26 @@ class BaseForest(
         for name in self._OOB_ATTRIBUTES:
             self.__dict__.pop(name, None)
 
+    def _read_data_of_bags(
+        self,
+        settings: Settings,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        sample_ids: Any,
+        samples: Any,
+        groups: Any,
+    ) -> tuple[Any, Task, Draws]:
+        X, task, draws = super()._read_data_of_bags(
+            settings, X, y, sample_weight, sample_ids, samples, groups
+        )
+        if self.honest:
+            draws = draws._replace(honest_fraction=float(self.honest_fraction))
+        if self.subforest_size is not None:
+            seeds = list_seeds(settings.seed, int(self.n_estimators), self._list_grown_seeds())
+            draws = share_halves(draws, self.max_samples, int(self.subforest_size), seeds)
+        return X, task, draws
+
     def _have_seen(self, grown: Forest, X: Any, draws: Draws, n_threads: int) -> bool:
         """Return whether the trees of earlier calls were grown on these data."""
         known = self._draws if draws.given is None else draws
@@ -154,10 +186,48 @@ class BaseForest(
             self._reject("warm_start", "a bool")
         if self.oob_score and not self._leaves_samples_out():
             raise ValueError("Out of bag estimation only available if bootstrap=True")
+        self._check_honest()
+        if self.subforest_size is not None:
+            self._check_subforests()
 
-    def _leaves_samples_out(self) -> bool:
-        """Return whether there are samples that a tree has not seen."""
-        return bool(self.bootstrap)
+    def _check_subforests(self) -> None:
+        """Raise an error unless trees can draw from halves that they share."""
+        check_int(type(self).__name__, "subforest_size", self.subforest_size, 2)
+        if self.n_estimators % self.subforest_size:
+            self._reject("n_estimators", f"a multiple of subforest_size={self.subforest_size}")
+        needed = {"bootstrap": True, "replace": True, "class_sampling": None}
+        wrong = [name for name, value in needed.items() if getattr(self, name, value) is not value]
+        if wrong:
+            raise ValueError(
+                "subforest_size draws samples without replacement from halves that trees share, "
+                f"and needs bootstrap=True and the defaults of replace and class_sampling. Got "
+                f"{wrong[0]}={getattr(self, wrong[0])!r}."
+            )
+        is_share = isinstance(self.max_samples, Real) and not isinstance(self.max_samples, Integral)
+        if is_share and self.max_samples > 0.5:
+            self._reject(
+                "max_samples", "an int, a float in the range (0.0, 0.5] or None with subforest_size"
+            )
+
+    def _check_honest(self) -> None:
+        if not is_bool(self.honest):
+            self._reject("honest", "a bool")
+        fraction = self.honest_fraction
+        if not (isinstance(fraction, Real) and 0.0 < float(fraction) < 1.0):
+            self._reject("honest_fraction", "a float in the range (0.0, 1.0)")
+        if not self.honest:
+            return
+        if self.monotonic_cst is not None:
+            raise ValueError(
+                "honest=True fills leaves with other samples than those by which constraints hold: "
+                f"monotonic_cst must be None. Got {self.monotonic_cst!r} instead."
+            )
+        if getattr(self, "category_order", None) == "tree" and not self._leaves_samples_out():
+            raise ValueError(
+                "category_order='tree' orders categories by samples out of bag, which honest=True "
+                f"needs for it. Got bootstrap={self.bootstrap!r}: set bootstrap=True, or "
+                "category_order='node'."
+            )
 
     def _read_tree_params(self) -> dict[str, Any]:
         return super()._read_tree_params() | {"splitter": self._splitter}
@@ -380,6 +450,20 @@ class ForestRegressor(BaggedRegressor, BaseForest):
         else:
             known = known[:, 0] if self.n_outputs_ == 1 else known
             self.oob_score_ = score_values(self, values[is_known], known, scorer)
+
+
+def _grow_honest_trees(
+    grow_trees: GrowTrees,
+    task: Task,
+    X: Any,
+    draws: Draws,
+    first_tree: int,
+    n_trees: int,
+    watcher: Watcher,
+) -> tuple[Forest, int, NDArray[np.int64]]:
+    """Grow trees by one part of their samples, and fill their leaves by the other."""
+    forest, max_features, with_missing = grow_trees(first_tree, n_trees, watcher)
+    return task.fill_leaves(forest, to_rows(X), draws), max_features, with_missing
 
 
 def check_return_std(return_std: Any) -> None:

@@ -156,7 +156,7 @@ class ForestTrees(StoredTrees, FeatureReader):
         own = set(map(id, vars(self).get("_estimators", [])))
         draws = [self._draws if id(tree) in own else tree._draws_of_forest for tree in trees]
         known = [of_tree for of_tree in draws if of_tree is not None]
-        if len(known) < len(draws) or any(of.n_samples != known[0].n_samples for of in known):
+        if len(known) < len(draws) or not all(_are_joinable(of, known[0]) for of in known):
             return None
         for alike in (self._draws, known[0]):
             if alike is not None and all(draw_alike(of_tree, alike) for of_tree in known):
@@ -447,8 +447,37 @@ class ImpurityImportances(FeatureReader):
         return self.forest_.tree_importances(self._count_threads())
 
 
+def _are_joinable(one: Draws, other: Draws) -> bool:
+    """Return whether `join_draws` can tell the samples of trees that were grown by both."""
+    numbers = [(draws.n_samples, draws.honest_fraction) for draws in (one, other)]
+    is_alike = one.honest_fraction is None or _have_same_groups(one, other)
+    return numbers[0] == numbers[1] and is_alike
+
+
+def _have_same_groups(one: Draws, other: Draws) -> bool:
+    if one.groups is None or other.groups is None:
+        return one.groups is other.groups
+    return np.array_equal(one.groups, other.groups)
+
+
 def _check_same_samples(before: Draws, is_joined: bool, now: Draws) -> None:
     """Raise ValueError if the samples of trees were given, and are not given again."""
+    if before.honest_fraction != now.honest_fraction:
+        raise ValueError(
+            "warm_start=True adds to the trees of earlier calls: honest and honest_fraction must "
+            "be theirs."
+        )
+    is_shared = before.subforests is not None or now.subforests is not None
+    if is_shared and not draw_alike(before, now):
+        raise ValueError(
+            "warm_start=True adds to the trees of earlier calls: subforest_size, and max_samples, "
+            "weights and groups with it, must be theirs."
+        )
+    if before.honest_fraction is not None and not _have_same_groups(before, now):
+        raise ValueError(
+            "warm_start=True adds to the trees of earlier calls, which honest=True has divided by "
+            "groups: groups must be theirs."
+        )
     was_given = before.given is not None and not is_joined
     is_same = was_given == (now.given is not None)
     if before.given is not None and now.given is not None:

@@ -99,9 +99,13 @@ class BaseLazyForest(Stored, BaseBaggedTrees):
 
     forest_: LazyForest
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, sample_ids: Any, samples: Any) -> Self:
+    def _fit(
+        self, X: Any, y: Any, sample_weight: Any, sample_ids: Any, samples: Any, groups: Any
+    ) -> Self:
         settings = self._check_params()
-        X, task, draws = self._read_data_of_bags(settings, X, y, sample_weight, sample_ids, samples)
+        X, task, draws = self._read_data_of_bags(
+            settings, X, y, sample_weight, sample_ids, samples, groups
+        )
         forest = task.make_lazy_forest(X, draws, int(self.n_estimators))
         forest.check_traversal(self.traversal)
         self.forest_ = forest

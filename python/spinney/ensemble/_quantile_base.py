@@ -60,6 +60,7 @@ class QuantileForestRegressor(ForestRegressor):
         sample_weight: Any = None,
         sample_ids: Any = None,
         samples: Any = None,
+        groups: Any = None,
         *,
         sparse_pickle: bool = False,
     ) -> Self:
@@ -93,6 +94,12 @@ class QuantileForestRegressor(ForestRegressor):
             `sample_weight` times the count. Samples that a tree does not get are out of bag for it.
             With `warm_start`, give the samples of all trees, including those that are already
             grown.
+        groups : array-like of shape (n_samples,), default=None
+            The group of each sample, such as a patient or a week, whose samples depend on each
+            other. Trees draw whole groups, all with the same chance, and weigh their samples by
+            `sample_weight` times the number of draws; `max_samples` counts groups, and
+            `bootstrap="poisson"` has one count for each. Parts of honest trees, samples out of bag
+            and standard errors are of whole groups, too.
         sparse_pickle : bool, default=False
             Has no effect, as leaves are kept in few bytes in any case. For quantile-forest's sake.
 
@@ -109,7 +116,7 @@ class QuantileForestRegressor(ForestRegressor):
         """
         if not is_bool(sparse_pickle):
             raise TypeError(f"sparse_pickle must be a bool. Got {sparse_pickle!r} instead.")
-        return super().fit(X, y, sample_weight, sample_ids, samples)
+        return super().fit(X, y, sample_weight, sample_ids, samples, groups)
 
     def _check_own_params(self) -> None:
         super()._check_own_params()

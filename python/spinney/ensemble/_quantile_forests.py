@@ -13,14 +13,14 @@ from spinney._common.types import (
     NumberCriterion,
 )
 from spinney._fit.params import with_parameters
-from spinney._fit.signatures import GrownParameters, ImpurityParameters
+from spinney._fit.signatures import HonestParameters, ImpurityParameters
 from spinney.ensemble._quantile_base import QuantileForestRegressor
 from spinney.tree import DecisionTreeRegressor, ExtraTreeRegressor
 
 
 @of_sklearn.RandomForestRegressor.register
 @with_parameters
-class RandomForestQuantileRegressor(QuantileForestRegressor, GrownParameters, ImpurityParameters):
+class RandomForestQuantileRegressor(QuantileForestRegressor, HonestParameters, ImpurityParameters):
     """A random forest that predicts quantiles of the target, from all samples in its leaves.
 
     Trees grow as in `RandomForestRegressor`. A quantile is one of the training targets that lie
@@ -131,6 +131,20 @@ class RandomForestQuantileRegressor(QuantileForestRegressor, GrownParameters, Im
         to the child with the larger weight, and a warning names features without any known
         category, perhaps because their type has changed. "error": they raise ValueError. Missing
         values are no unknown categories.
+    honest : bool, default=False
+        Whether one part of the samples of a tree chooses its splits, and the other part fills its
+        leaves, so that no leaf predicts what its splits have looked for. A leaf that gets no sample
+        gives its place to its sibling. Limits such as `min_samples_leaf` are of the samples that
+        choose splits; nodes, their importances too, know the samples that fill leaves. Samples in
+        neither part are out of bag. Not with `monotonic_cst`.
+    honest_fraction : float, default=0.5
+        The share of the different samples of a tree that choose its splits, with `honest`.
+    subforest_size : int, default=None
+        How many trees, one after the other, share a drawn half of the samples, from which each
+        draws its own without replacement: `max_samples`, at most half of all, or the whole half
+        (None). `predict_standard_error` then tells the error from what these groups of trees differ
+        by. `n_estimators` is a multiple of it; it needs `bootstrap=True`. None: each tree draws for
+        itself.
 
     Attributes
     ----------
@@ -206,7 +220,7 @@ class RandomForestQuantileRegressor(QuantileForestRegressor, GrownParameters, Im
 
 @of_sklearn.ExtraTreesRegressor.register
 @with_parameters
-class ExtraTreesQuantileRegressor(QuantileForestRegressor, GrownParameters, ImpurityParameters):
+class ExtraTreesQuantileRegressor(QuantileForestRegressor, HonestParameters, ImpurityParameters):
     """Extremely randomized trees that predict quantiles, from all samples in their leaves.
 
     As `RandomForestQuantileRegressor`, with the trees of `ExtraTreesRegressor`.
@@ -304,6 +318,20 @@ class ExtraTreesQuantileRegressor(QuantileForestRegressor, GrownParameters, Impu
         to the child with the larger weight, and a warning names features without any known
         category, perhaps because their type has changed. "error": they raise ValueError. Missing
         values are no unknown categories.
+    honest : bool, default=False
+        Whether one part of the samples of a tree chooses its splits, and the other part fills its
+        leaves, so that no leaf predicts what its splits have looked for. A leaf that gets no sample
+        gives its place to its sibling. Limits such as `min_samples_leaf` are of the samples that
+        choose splits; nodes, their importances too, know the samples that fill leaves. Samples in
+        neither part are out of bag. Not with `monotonic_cst`.
+    honest_fraction : float, default=0.5
+        The share of the different samples of a tree that choose its splits, with `honest`.
+    subforest_size : int, default=None
+        How many trees, one after the other, share a drawn half of the samples, from which each
+        draws its own without replacement: `max_samples`, at most half of all, or the whole half
+        (None). `predict_standard_error` then tells the error from what these groups of trees differ
+        by. `n_estimators` is a multiple of it; it needs `bootstrap=True`. None: each tree draws for
+        itself.
 
     Attributes
     ----------

@@ -225,6 +225,10 @@ class CrossValidation:
             raise _RefitNeeded("`oob_score` is computed from the forest of each fold")
         if getattr(self.estimator, "class_sampling", None) is not None:
             raise _RefitNeeded("`class_sampling` draws by the classes of each fold")
+        if getattr(self.estimator, "honest", False):
+            raise _RefitNeeded("`honest` needs the grown trees of each fold")
+        if getattr(self.estimator, "subforest_size", None) is not None:
+            raise _RefitNeeded("`subforest_size` halves the samples of each fold")
         if getattr(self.estimator, "handle_unknown", "ignore") != "ignore":
             # The matrix of all folds has the categories of all of them.
             raise _RefitNeeded("`handle_unknown` asks for the categories of each fold")

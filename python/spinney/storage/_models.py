@@ -21,7 +21,7 @@ import sklearn
 from numpy.typing import NDArray
 
 from spinney._common.formats import check_format, damaged
-from spinney._fit.draws import Draws, Growth, Strata
+from spinney._fit.draws import Draws, Growth, Strata, Subforests
 from spinney._fit.leaf_rows import LeafRows
 from spinney._fit.task import Task
 from spinney._fit.tree_samples import TreeSamples
@@ -41,7 +41,7 @@ DATASET_CLASS = "Dataset"
 TREE_SECTIONS = ("shape", "index", "splits", "leaves", "statistics")
 _MAGIC = b"\x89SPINNEY"
 _ALIGNMENT = 64
-_RECORDS = (Draws, Growth, LeafRows, Strata, Task, TreeSamples)
+_RECORDS = (Draws, Growth, LeafRows, Strata, Subforests, Task, TreeSamples)
 
 
 def write_model(

@@ -26,6 +26,9 @@ _BEFORE: dict[str, Any] = {
     "category_order": "node",
     "handle_unknown": "ignore",
     "class_sampling": None,
+    "honest": False,
+    "honest_fraction": 0.5,
+    "subforest_size": None,
 }
 # Those of scikit-learn's that put each sample in one fold. Their parameters are attributes.
 _SPLITTERS = (
@@ -37,6 +40,18 @@ _SPLITTERS = (
     "StratifiedGroupKFold",
     "StratifiedKFold",
 )
+
+
+def leave_out_known(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return parameters without those whose values a file need not have.
+
+    So earlier versions, which do not have them, read the file.
+    """
+    return {
+        name: value
+        for name, value in parameters.items()
+        if not (name in _BEFORE and type(value) is type(_BEFORE[name]) and value == _BEFORE[name])
+    }
 
 
 def split_object(value: Any) -> tuple[str, list[Any]] | None:

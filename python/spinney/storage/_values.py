@@ -78,6 +78,8 @@ class Encoder:
             fields = {
                 field: self.encode(item, f"{name}.{field}")
                 for field, item in value._asdict().items()
+                # Earlier versions read what uses nothing new.
+                if not (item is None and field in value._field_defaults)
             }
             return {"type": kind.__name__, **fields}
         if isinstance(value, np.ndarray) and kind in (np.ndarray, np.memmap):

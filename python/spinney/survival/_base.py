@@ -66,6 +66,7 @@ class SurvivalForest(SurvivalModel):
         sample_weight: Any = None,
         sample_ids: Any = None,
         samples: Any = None,
+        groups: Any = None,
     ) -> Self:
         """Fit the forest: grow its trees or, for a lazy forest, encode the training data.
 
@@ -99,13 +100,19 @@ class SurvivalForest(SurvivalModel):
             `sample_weight` times the count. Samples that a tree does not get are out of bag for it.
             With `warm_start`, give the samples of all trees, including those that are already
             grown.
+        groups : array-like of shape (n_samples,), default=None
+            The group of each sample, such as a patient or a week, whose samples depend on each
+            other. Trees draw whole groups, all with the same chance, and weigh their samples by
+            `sample_weight` times the number of draws; `max_samples` counts groups, and
+            `bootstrap="poisson"` has one count for each. Parts of honest trees, samples out of bag
+            and standard errors are of whole groups, too.
 
         Returns
         -------
         self : object
         """
         forest: Self = super().fit(  # type: ignore[misc]
-            X, y, sample_weight, sample_ids, samples
+            X, y, sample_weight, sample_ids, samples, groups
         )
         return forest
 

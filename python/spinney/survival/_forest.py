@@ -17,7 +17,7 @@ from spinney._explain.oob_scores import score_values
 from spinney._fit.draws import UnseenTrees
 from spinney._fit.leaf_rows import refuse_other_samples
 from spinney._fit.params import with_parameters
-from spinney._fit.signatures import GrownParameters, SurvivalParameters
+from spinney._fit.signatures import HonestParameters, SurvivalParameters
 from spinney._fit.survival import read_survival, score_risks, take_survival
 from spinney._fit.target import EncodedTarget
 from spinney.ensemble._forest import BaseForest
@@ -71,11 +71,13 @@ class BaseSurvivalForest(SurvivalForest, StoredSurvivalModel, BaseForest):
             "of its own trees alone."
         )
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, sample_ids: Any, samples: Any) -> Self:
+    def _fit(
+        self, X: Any, y: Any, sample_weight: Any, sample_ids: Any, samples: Any, groups: Any
+    ) -> Self:
         # A function that scores out of bag gets the targets as they are given.
         self._given = y
         try:
-            return super()._fit(X, y, sample_weight, sample_ids, samples)
+            return super()._fit(X, y, sample_weight, sample_ids, samples, groups)
         finally:
             self.__dict__.pop("_given", None)
 
@@ -140,7 +142,7 @@ class BaseSurvivalForest(SurvivalForest, StoredSurvivalModel, BaseForest):
 
 
 @with_parameters
-class RandomSurvivalForest(BaseSurvivalForest, GrownParameters, SurvivalParameters):
+class RandomSurvivalForest(BaseSurvivalForest, HonestParameters, SurvivalParameters):
     """A random forest that predicts when an event will happen, from times that may be censored.
 
     Trees are grown by the exact log-rank statistic. Risks and curves are means over the trees. Has
@@ -247,6 +249,20 @@ class RandomSurvivalForest(BaseSurvivalForest, GrownParameters, SurvivalParamete
     cause : int, default=None
         The number of the cause whose events are predicted: splits, risks and scores see events of
         other causes as censorings. None means that all events are alike.
+    honest : bool, default=False
+        Whether one part of the samples of a tree chooses its splits, and the other part fills its
+        leaves, so that no leaf predicts what its splits have looked for. A leaf that gets no sample
+        gives its place to its sibling. Limits such as `min_samples_leaf` are of the samples that
+        choose splits; nodes, their importances too, know the samples that fill leaves. Samples in
+        neither part are out of bag. Not with `monotonic_cst`.
+    honest_fraction : float, default=0.5
+        The share of the different samples of a tree that choose its splits, with `honest`.
+    subforest_size : int, default=None
+        How many trees, one after the other, share a drawn half of the samples, from which each
+        draws its own without replacement: `max_samples`, at most half of all, or the whole half
+        (None). `predict_standard_error` then tells the error from what these groups of trees differ
+        by. `n_estimators` is a multiple of it; it needs `bootstrap=True`. None: each tree draws for
+        itself.
 
     Attributes
     ----------
@@ -328,7 +344,7 @@ class RandomSurvivalForest(BaseSurvivalForest, GrownParameters, SurvivalParamete
 
 
 @with_parameters
-class ExtraSurvivalTrees(BaseSurvivalForest, GrownParameters, SurvivalParameters):
+class ExtraSurvivalTrees(BaseSurvivalForest, HonestParameters, SurvivalParameters):
     """Extremely randomized survival trees: thresholds are drawn.
 
     As `RandomSurvivalForest`, but for each feature of a node one threshold is drawn, and the cut
@@ -425,6 +441,20 @@ class ExtraSurvivalTrees(BaseSurvivalForest, GrownParameters, SurvivalParameters
     cause : int, default=None
         The number of the cause whose events are predicted: splits, risks and scores see events of
         other causes as censorings. None means that all events are alike.
+    honest : bool, default=False
+        Whether one part of the samples of a tree chooses its splits, and the other part fills its
+        leaves, so that no leaf predicts what its splits have looked for. A leaf that gets no sample
+        gives its place to its sibling. Limits such as `min_samples_leaf` are of the samples that
+        choose splits; nodes, their importances too, know the samples that fill leaves. Samples in
+        neither part are out of bag. Not with `monotonic_cst`.
+    honest_fraction : float, default=0.5
+        The share of the different samples of a tree that choose its splits, with `honest`.
+    subforest_size : int, default=None
+        How many trees, one after the other, share a drawn half of the samples, from which each
+        draws its own without replacement: `max_samples`, at most half of all, or the whole half
+        (None). `predict_standard_error` then tells the error from what these groups of trees differ
+        by. `n_estimators` is a multiple of it; it needs `bootstrap=True`. None: each tree draws for
+        itself.
 
     Attributes
     ----------

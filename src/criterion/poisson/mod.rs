@@ -327,15 +327,19 @@ impl Statistics for Poisson<'_> {
         if totals.outputs.iter().any(|output| output.sum == 0) {
             return f64::INFINITY;
         }
-        if self.is_pure(totals) {
+        self.impurity_of_filled(totals)
+    }
+
+    /// Targets that are all 0 deviate by 0 from their mean.
+    fn impurity_of_filled(&self, totals: &Self::Totals) -> f64 {
+        if self.moments.is_pure(&totals.moments) {
             return 0.0;
         }
-        let means = totals
-            .outputs
-            .iter()
-            .enumerate()
-            .map(|(output, sums)| self.mean_deviance(self.deviance(totals, sums), totals.moments.weight, output));
-        means.sum::<f64>() / self.moments.n_outputs as f64
+        let mean = |(output, sums): (usize, &OutputSums)| match sums.sum {
+            0 => 0.0,
+            _ => self.mean_deviance(self.deviance(totals, sums), totals.moments.weight, output),
+        };
+        totals.outputs.iter().enumerate().map(mean).sum::<f64>() / self.moments.n_outputs as f64
     }
 
     fn write_value(&self, totals: &Self::Totals, samples: &[u32], value: &mut [f64]) {

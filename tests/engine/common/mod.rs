@@ -344,7 +344,7 @@ pub fn params(criterion: CriterionKind) -> impl Strategy<Value = TreeParams> {
         prop_oneof![2 => Just(Splitter::Best), 1 => Just(Splitter::Random)],
         prop_oneof![5 => Just(None), 1 => (1..5u64).prop_map(Some)],
         count(2, 12),
-        (count(1, 6), prop_oneof![6 => Just(0.0), 1 => (0.01..0.45)]),
+        (count(1, 6), prop_oneof![6 => Just(0.0), 1 => 0.01..0.45]),
         prop_oneof![6 => Just(0.0), 1 => (1..=8u8).prop_map(|k| f64::from(k) / 16.0)],
         (max_features, sampling),
         prop_oneof![6 => Just(0.0), 1 => (0.01..1.0).prop_map(move |share| share * impurity_scale)],
