@@ -219,7 +219,7 @@ fn unknown_tree(n_trees: usize) -> Error {
 
 impl Honesty {
     /// A part of the rows or groups of a tree, as `what` calls them. Puts them in another order.
-    fn divide<'a>(&self, units: &'a mut [u32], what: &str, part: Part, draws: &Draws) -> Result<&'a [u32]> {
+    fn divide<'a>(&self, units: &'a mut [u32], what: &str, part: Part, draws: Draws) -> Result<&'a [u32]> {
         let n = units.len();
         if n < 2 {
             return Err(Error::InvalidArgument {
@@ -324,9 +324,9 @@ impl RowSampler {
                 let first = firsts.get(&seed).ok_or_else(|| unknown_tree(firsts.len()))?;
                 let mut units = units.clone();
                 let n_half = units.len() / 2;
-                shuffle_first(&mut units, n_half, &NodeKey::root(*first, 0).half_sample());
+                shuffle_first(&mut units, n_half, NodeKey::root(*first, 0).half_sample());
                 units.truncate(n_half);
-                shuffle_first(&mut units, *n_draws, &key.subsample());
+                shuffle_first(&mut units, *n_draws, key.subsample());
                 let n_units = subforests.groups.as_ref().map_or(self.n_samples, |groups| groups.n_groups as usize);
                 let mut counts = vec![0; n_units];
                 units[..*n_draws].iter().for_each(|&unit| counts[unit as usize] = 1);
@@ -351,15 +351,21 @@ impl RowSampler {
         if let Some(groups) = &honesty.groups {
             let group = |row: u32| groups.of_row[row as usize] as usize;
             let mut is_own = vec![false; groups.n_groups as usize];
-            rows.iter().for_each(|&row| is_own[group(row)] = true);
+            for &row in &rows {
+                is_own[group(row)] = true;
+            }
             let mut of_tree: Vec<u32> = (0..groups.n_groups).filter(|&group| is_own[group as usize]).collect();
             is_own.fill(false);
-            let own = honesty.divide(&mut of_tree, "groups", part, &draws)?;
-            own.iter().for_each(|&group| is_own[group as usize] = true);
+            let own = honesty.divide(&mut of_tree, "groups", part, draws)?;
+            for &group in own {
+                is_own[group as usize] = true;
+            }
             rows.iter().filter(|&&row| is_own[group(row)]).for_each(|&row| of_part[row as usize] = count(row));
         } else {
-            let own = honesty.divide(&mut rows, "different samples", part, &draws)?;
-            own.iter().for_each(|&row| of_part[row as usize] = count(row));
+            let own = honesty.divide(&mut rows, "different samples", part, draws)?;
+            for &row in own {
+                of_part[row as usize] = count(row);
+            }
         }
         Ok(Some(of_part))
     }
@@ -461,7 +467,7 @@ impl RowSampler {
     fn subset(&self, key: NodeKey, rows: &[u32], n_draws: usize) -> Vec<u32> {
         let mut counts = vec![0; self.n_samples];
         let mut rows = rows.to_vec();
-        shuffle_first(&mut rows, n_draws, &key.subsample());
+        shuffle_first(&mut rows, n_draws, key.subsample());
         rows[..n_draws].iter().for_each(|&row| counts[row as usize] = 1);
         counts
     }
@@ -485,7 +491,7 @@ impl RowSampler {
 }
 
 /// Puts `n` drawn items first: the first `n` steps of a shuffle (Fisher & Yates).
-fn shuffle_first(items: &mut [u32], n: usize, draws: &Draws) {
+fn shuffle_first(items: &mut [u32], n: usize, draws: Draws) {
     for i in 0..n {
         let chosen = i + draws.below((items.len() - i) as u64, i as u64) as usize;
         items.swap(i, chosen);

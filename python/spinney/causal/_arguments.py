@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 
 from spinney._common.checks import check_sample_weight
+from spinney._fit.groups import read_groups as read_groups  # noqa: PLC0414 - handed on
 
 
 def read_numbers(values: Any, name: str, n_samples: int) -> NDArray[np.float64]:

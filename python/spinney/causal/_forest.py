@@ -19,13 +19,13 @@ from spinney._common.progress import show_progress
 from spinney._data.arrays import to_native, to_rows
 from spinney._data.categories import count_categories
 from spinney._fit.draws import Draws
-from spinney._fit.groups import read_groups
 from spinney._fit.params import with_parameters
 from spinney._fit.signatures import TreeParameters
 from spinney._fit.task import Task
 from spinney._spinney import Columns, Forest, check_params, fill_leaves, list_tree_seeds
 from spinney.causal._arguments import (
     check_varies,
+    read_groups,
     read_numbers,
     read_treatments,
     read_weights,
