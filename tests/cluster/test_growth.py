@@ -111,6 +111,17 @@ def test_the_bits_do_not_depend_on_the_workers(seed, bootstrap, problem, monkeyp
     assert workers.n_released == 1
 
 
+@pytest.mark.parametrize(
+    "parameters", [{"honest": True}, {"honest": True, "subforest_size": 23}, {"max_samples": 30}]
+)
+def test_honest_trees_and_groups_reach_the_workers(parameters, problem):
+    X, y, _ = problem
+    groups = np.repeat(np.arange(50), 4)
+    with use_workers(Own()):
+        forest = make(**parameters).fit(X, y, groups=groups)
+    assert same(forest, make(**parameters).fit(X, y, groups=groups))
+
+
 @pytest.mark.parametrize("class_weight", ["balanced", "balanced_subsample", {0: 20.0, 1: 0.5}])
 @pytest.mark.parametrize(
     "sampling",
