@@ -136,6 +136,17 @@ def test_causal_forests_are_grown_by_workers(of_frame, problem, monkeypatch):
     assert sum(n for _, n in workers.ranges) > 140
 
 
+@pytest.mark.parametrize(
+    "parameters", [{"honest": True}, {"honest": True, "subforest_size": 23}, {"max_samples": 30}]
+)
+def test_honest_trees_and_groups_reach_the_workers(parameters, problem):
+    X, y, _ = problem
+    groups = np.repeat(np.arange(50), 4)
+    with use_workers(Own()):
+        forest = make(**parameters).fit(X, y, groups=groups)
+    assert same(forest, make(**parameters).fit(X, y, groups=groups))
+
+
 @pytest.mark.parametrize("class_weight", ["balanced", "balanced_subsample", {0: 20.0, 1: 0.5}])
 @pytest.mark.parametrize(
     "sampling",

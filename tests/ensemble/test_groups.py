@@ -300,6 +300,10 @@ def test_standard_errors_of_classes_and_of_trees_that_agree():
     few = make(RandomForestClassifier, n_estimators=4, subforest_size=4).fit(X, y)
     with pytest.raises(ValueError, match="4 trees, of which 4 share a half"):
         few.predict_standard_error(X)
+    for trees in (forest.estimators_[::-1], forest.estimators_[:10]):
+        forest.estimators_ = trees
+        with pytest.raises(ValueError, match="one after the other"):
+            forest.predict_standard_error(X)
 
 
 def test_standard_errors_say_how_means_vary():

@@ -15,6 +15,7 @@ from spinney._common.messages import warn_caller
 from spinney._explain.draw_products import DrawProducts, multiply_draws
 from spinney._explain.little_bags import find_errors
 from spinney._explain.out_of_bag import OutOfBag, check_oob_score
+from spinney._fit.draws import Subforests
 
 # A variance is told from chance if it is this many times as large as the error that chance leaves.
 _DEVIATIONS = 3.0
@@ -94,7 +95,7 @@ class StandardErrors(OutOfBag, ABC):
                 multiply_draws(draws, self.forest_.seeds, n_threads), draws.n_samples
             )
         else:
-            found = _LittleBags(len(self.forest_), draws.subforests.size)
+            found = _LittleBags(self.forest_.seeds, draws.subforests)
         blocks = (
             found.find_errors(
                 self.forest_.predict_trees(matrix, n_threads, rows),
@@ -116,11 +117,17 @@ class StandardErrors(OutOfBag, ABC):
 class _LittleBags:
     """Finds the standard errors of forests whose trees share halves of the samples."""
 
-    def __init__(self, n_trees: int, size: int) -> None:
+    def __init__(self, seeds: list[int], subforests: Subforests) -> None:
+        n_trees, size = len(seeds), subforests.size
         if n_trees < 2 * size:
             raise ValueError(
                 "Standard errors compare trees that were grown on different halves of the samples. "
                 f"Got {n_trees} trees, of which {size} share a half: set a larger n_estimators."
+            )
+        if n_trees % size or seeds != subforests.tree_seeds[:n_trees].tolist():
+            raise ValueError(
+                f"Standard errors need all {size} trees that share a half, one after the other, as "
+                "fit has grown them. Other trees were assigned to estimators_."
             )
         self._size = size
         self.n_seen = 0
