@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from sklearn.model_selection import train_test_split
 from threadpoolctl import threadpool_limits
 
 import spinney
-from boosting import LOADERS, Data
+from boosting import LOADERS, Data, load_real
 from common import positive, print_versions, record
 from data_sets import find_data
 from real import SETS
@@ -32,7 +33,12 @@ from real import SETS
 SMALL_ROWS = (100, 1_000, 5_000)
 SEEDS = (0, 1, 2)
 # scikit-learn's classes take no sparse matrices.
-DENSE = [name for name in LOADERS if name not in ("20 newsgroups", "hiv")]
+TIMED = [name for name in LOADERS if name not in ("20 newsgroups", "hiv")]
+_MORE = ("magic04", "protein", "ames", "beijing air", "nycflights", "plant editing", "splice")
+DENSE: dict[str, Callable[[], Data]] = {
+    **{name: LOADERS[name] for name in TIMED},
+    **{name: partial(load_real, name) for name in _MORE},
+}
 # Rows that losses are of.
 MOST_ROWS = 30_000
 
@@ -115,16 +121,16 @@ def main() -> None:
     parser.add_argument("--losses", action="store_true", help="losses of held-out rows instead")
     parser.add_argument("--rounds", type=positive, default=100)
     parser.add_argument("--repeats", type=positive, default=3)
-    parser.add_argument("--sets", nargs="+", choices=DENSE, default=DENSE)
+    parser.add_argument("--sets", nargs="+", choices=DENSE)
     arguments = parser.parse_args()
     rounds, repeats = (10, 1) if arguments.quick else (arguments.rounds, arguments.repeats)
     print_versions()
     with threadpool_limits(1):
-        for name in arguments.sets:
+        for name in arguments.sets or (DENSE if arguments.losses else TIMED):
             if name in SETS and not find_data(SETS[name][0]).exists():
                 print(f"skipped: {name} is not there")
                 continue
-            data = LOADERS[name]()
+            data = DENSE[name]()
             assert not sp.issparse(data[0])
             if arguments.losses:
                 compare_losses(name, data, rounds)

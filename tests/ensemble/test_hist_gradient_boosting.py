@@ -8,7 +8,7 @@ import pytest
 import sklearn.ensemble
 from scipy import sparse
 from sklearn.datasets import make_classification, make_regression
-from sklearn.metrics import make_scorer, mean_absolute_error
+from sklearn.metrics import log_loss, make_scorer, mean_absolute_error, r2_score
 
 import spinney
 from spinney import (
@@ -196,3 +196,31 @@ def test_bad_parameters(parameters, message):
     X, y = make_data(HistGradientBoostingRegressor, 60)
     with pytest.raises((ValueError, TypeError), match=message):
         HistGradientBoostingRegressor(**parameters).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    "name", ["HistGradientBoostingClassifier", "HistGradientBoostingRegressor"]
+)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_scorers_get_the_predictions_of_each_round(name, n_classes):
+    """Those that all trees so far would make, though new trees alone are added up."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 3))
+    y = X[:, 0] + X[:, 1] * X[:, 2]
+    is_classifier = name.endswith("Classifier")
+    y = np.digitize(y, [0.0, 1.0][: n_classes - 1]) if is_classifier else y
+    train, val = slice(0, 100), slice(100, None)
+    scoring = "neg_log_loss" if is_classifier else "r2"
+    model = getattr(spinney, name)(
+        max_iter=4, early_stopping=True, scoring=scoring, min_samples_leaf=5, warm_start=True
+    )
+    for max_iter in (4, 7):
+        model.set_params(max_iter=max_iter)
+        model.fit(X[train], y[train], X_val=X[val], y_val=y[val])
+    for rows, found in ((train, model.train_score_), (val, model.validation_score_)):
+        if is_classifier:
+            expected = [-log_loss(y[rows], p) for p in model.staged_predict_proba(X[rows])]
+        else:
+            expected = [r2_score(y[rows], p) for p in model.staged_predict(X[rows])]
+        np.testing.assert_allclose(found[1:], expected, rtol=1e-12)
+    assert "_known" not in vars(model)

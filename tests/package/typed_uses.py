@@ -90,6 +90,8 @@ forest.save(BytesIO())
 loaded = load("file", n_jobs=2)
 isolation: spinney.IsolationForest = spinney.IsolationForest(contamination=0.1).fit(X)
 votes: spinney.AdaBoostClassifier = spinney.AdaBoostClassifier(tree, n_estimators=9).fit(X, y)
+several = spinney.GradientBoostingRegressor(loss="quantile", alpha=[0.1, 0.9])
+committee: spinney.BaggingRegressor = spinney.BaggingRegressor(several, 5).fit(X, y)
 medians: object = spinney.AdaBoostRegressor(loss="square", learning_rate=0.5).fit(X, y).predict(X)
 anomalies: object = isolation.fit_predict(X)
 rare: spinney.BalancedRandomForestClassifier = spinney.BalancedRandomForestClassifier(

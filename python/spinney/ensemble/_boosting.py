@@ -66,6 +66,8 @@ class BaseGradientBoosting(BoostedTrees, BaseTreeEstimator):
     class_weight: Any = None
     # Losses that `loss` may name.
     _losses: ClassVar[tuple[str, ...]]
+    # Samples that are scored after each round, and their raw predictions. None but then.
+    _known: tuple[Any, NDArray[np.float64]] | None = None
     # The most bins of a column, if cuts are between bins alone.
     _max_bins: int | None = None
 
@@ -545,6 +547,8 @@ class BaseGradientBoosting(BoostedTrees, BaseTreeEstimator):
     def _raw_predict(self, X: Any) -> NDArray[np.float64]:
         """Return raw predictions: (n_samples, n_raw)."""
         check_is_fitted(self)
+        if self._known is not None and self._known[0] is X:
+            return self._known[1].copy()
         rows = self._validate_X_predict(X)
         return self._start_of(X, rows.shape[0]) + self._add_rounds(rows)
 
@@ -564,26 +568,47 @@ class BaseGradientBoosting(BoostedTrees, BaseTreeEstimator):
                 yield start + self.learning_rate * sums
 
 
-class ValidationLoss:
-    """The loss of samples of validation, after each round."""
+class RunningPredictions:
+    """Raw predictions of some samples after each round, to which new trees alone are added.
 
-    def __init__(self, model: BaseGradientBoosting, validation: Validation, rounds: Any) -> None:
-        self._model, self._validation, self._rounds = model, validation, rounds
-        self._sums = np.zeros_like(validation.start)
+    Parameters
+    ----------
+    model : estimator
+    X : ndarray, CompressedMatrix or Columns
+        With codes in the place of categories.
+    start : ndarray of shape (n_samples, n_raw)
+        What the raw predictions begin with.
+    """
+
+    def __init__(self, model: BaseGradientBoosting, X: Any, start: NDArray[np.float64]) -> None:
+        self._model, self._X, self._start = model, X, start
+        self._sums = np.zeros_like(start)
         if "forest_" in vars(model):
             self.add(model.forest_)
 
     def add(self, trees: Any) -> None:
         """Add the trees of a round."""
         n_threads = self._model._count_threads()
-        n_raw = self._model._loss.n_raw
-        self._sums += sum_rounds(trees, self._validation.X, n_raw, n_threads)
+        self._sums += sum_rounds(trees, self._X, self._model._loss.n_raw, n_threads)
+
+    def get(self) -> NDArray[np.float64]:
+        """Return the raw predictions, of shape (n_samples, n_raw)."""
+        raw: NDArray[np.float64] = self._start + self._model.learning_rate * self._sums
+        return raw
+
+
+class ValidationLoss(RunningPredictions):
+    """The loss of samples of validation, after each round."""
+
+    def __init__(self, model: BaseGradientBoosting, validation: Validation, rounds: Any) -> None:
+        super().__init__(model, validation.X, validation.start)
+        self._validation, self._rounds = validation, rounds
 
     def mean(self) -> float:
         """Return the mean loss."""
-        loss, samples = self._model._loss, self._validation
-        raw = samples.start + self._model.learning_rate * self._sums
-        return loss.mean(samples.y, raw, samples.weights, self._rounds.delta)
+        samples = self._validation
+        loss = self._model._loss
+        return loss.mean(samples.y, self.get(), samples.weights, self._rounds.delta)
 
 
 class _EarlyStopping:

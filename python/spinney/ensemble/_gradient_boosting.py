@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from collections.abc import Sequence
+from typing import ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn import ensemble as of_sklearn
 
 from spinney._fit.params import with_parameters
@@ -415,7 +417,7 @@ class GradientBoostingRegressor(BoostingOfNumbers, BoostingParameters):
         "gamma",
         "tweedie",
     ] = "squared_error"
-    alpha: Any = 0.9
+    alpha: float | Sequence[float] | NDArray[np.float64] = 0.9
     power: float = 1.5
 
     _losses: ClassVar[tuple[str, ...]] = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -334,7 +335,7 @@ class HistGradientBoostingRegressor(HistogramBoosting, BoostingOfNumbers, Histog
     loss: Literal["squared_error", "absolute_error", "gamma", "poisson", "quantile"] = (
         "squared_error"
     )
-    quantile: Any = None
+    quantile: float | Sequence[float] | NDArray[np.float64] | None = None
 
     _losses: ClassVar[tuple[str, ...]] = (
         "squared_error",

@@ -15,8 +15,10 @@ from sklearn.metrics import check_scoring
 from sklearn.utils import _safe_indexing, check_random_state
 
 from spinney._common.checks import check_int, is_bool
+from spinney._data.arrays import to_rows
 from spinney.ensemble._boosting import (
     BaseGradientBoosting,
+    RunningPredictions,
     Training,
     Validation,
     ValidationLoss,
@@ -182,11 +184,15 @@ class _Stopping:
             if len(rows) > _SCORED:
                 rng = check_random_state(0)
                 rows = np.sort(rng.choice(rows, _SCORED, replace=False))
-            self._train = (
-                _safe_indexing(X, rows),
-                self._name(y[rows]),
-                None if weights is None else weights[rows],
-            )
+            own = None if weights is None else weights[rows]
+            X = _safe_indexing(X, rows)
+            coded = to_rows(model._validate_X_predict(X))
+            start = model._start_of(X, len(rows))
+            self._train = _Scored(model, X, coded, start, self._name(y[rows]), own)
+            if validation is not None:
+                targets = self._name(validation.y)
+                parts = (validation.X_given, validation.X, validation.start)
+                self._held_out = _Scored(model, *parts, targets, validation.weights)
         if not self._train_scores:
             self._begin(training, rounds)
 
@@ -207,7 +213,8 @@ class _Stopping:
             of_codes.append((self._validation_scores, samples.y, samples.weights))
         for scores, y, weight in of_codes:
             anything = np.zeros((len(y), 1))
-            scores.append(self._ask(anything, y, weight, model.init_))
+            told = {} if weight is None else {"sample_weight": weight}
+            scores.append(float(self._scorer(model.init_, anything, y, **told)))
 
     def _name(self, y: NDArray[np.float64]) -> NDArray[Any]:
         """Return targets as `fit` got them."""
@@ -215,12 +222,6 @@ class _Stopping:
             names: NDArray[Any] = self._model.classes_[y.astype(np.int64)]
             return names
         return y
-
-    def _ask(
-        self, X: Any, y: NDArray[Any], weights: NDArray[np.float64] | None, model: Any = None
-    ) -> float:
-        told = {} if weights is None else {"sample_weight": weights}
-        return float(self._scorer(self._model if model is None else model, X, y, **told))
 
     def is_reached(self, i: int, new: Any, losses: NDArray[np.float64]) -> bool:  # noqa: ARG002
         """Return whether the round with these new trees and losses is the last."""
@@ -231,15 +232,41 @@ class _Stopping:
                 self._loss.add(new)
                 self._validation_scores.append(-self._loss.mean())
         else:
-            self._train_scores.append(self._ask(*self._train))
+            self._train_scores.append(self._train.ask(self._scorer, new))
             if samples is not None:
-                y = self._name(samples.y)
-                self._validation_scores.append(self._ask(samples.X_given, y, samples.weights))
+                self._validation_scores.append(self._held_out.ask(self._scorer, new))
         scores = self._train_scores if samples is None else self._validation_scores
         n_rounds = self._model.n_iter_no_change
         if len(scores) <= n_rounds:
             return False
         return bool(max(scores[-n_rounds:]) <= scores[-n_rounds - 1] + self._model.tol)
+
+
+class _Scored(RunningPredictions):
+    """Samples that a scorer is asked about after each round, without anew adding up all trees."""
+
+    def __init__(
+        self,
+        model: HistogramBoosting,
+        X: Any,
+        coded: Any,
+        start: NDArray[np.float64],
+        y: NDArray[Any],
+        weights: NDArray[np.float64] | None,
+    ) -> None:
+        super().__init__(model, coded, start)
+        self._given, self._y = X, y
+        self._told = {} if weights is None else {"sample_weight": weights}
+
+    def ask(self, scorer: Any, new: Any) -> float:
+        """Return the score after a round with these new trees."""
+        self.add(new)
+        model = self._model
+        model._known = self._given, self.get()
+        try:
+            return float(scorer(model, self._given, self._y, **self._told))
+        finally:
+            del model._known
 
 
 class _Report:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit, softmax
+from sklearn import config_context
 from sklearn.dummy import DummyClassifier, DummyRegressor
 
 from spinney._spinney import mean_loss_of
@@ -78,7 +79,11 @@ class Loss(NamedTuple):
     def fit_init(self, y: NDArray[np.float64], weights: NDArray[np.float64] | None) -> Any:
         """Return the estimator of the best constants, fitted to targets."""
         anything = np.zeros((y.shape[0], 1))
-        fitted = [part.make_init().fit(anything, y, sample_weight=weights) for part in self.parts]
+        # The targets have been checked.
+        with config_context(assume_finite=True, skip_parameter_validation=True):
+            fitted = [
+                part.make_init().fit(anything, y, sample_weight=weights) for part in self.parts
+            ]
         if self.levels is None:
             return fitted[0]
         return make_constant(np.concatenate([init.predict(anything[:1]) for init in fitted]))
