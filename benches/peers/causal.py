@@ -1,7 +1,7 @@
 """Causal forests of ours and, if it is installed, of EconML.
 
     python benches/peers/causal.py [--quick] [--parts designs null average real] [--rows 4000]
-        [--trees 500] [--seeds 3]
+        [--trees 500] [--seeds 3] [--sets 50]
 
 One thread. In `designs` both get the same residuals: outcomes and treatments less what our forests
 expect of them. Times are medians over the seeds, in turns. Errors are root mean squares against the
@@ -235,15 +235,16 @@ def main() -> None:
     parser.add_argument("--rows", type=positive, default=4000)
     parser.add_argument("--trees", type=positive, default=500)
     parser.add_argument("--seeds", type=positive, default=3)
+    parser.add_argument("--sets", type=positive, help="data sets of null and average")
     arguments = parser.parse_args()
     rows, trees, seeds, quick = arguments.rows, arguments.trees, arguments.seeds, arguments.quick
     print_versions()
     if "designs" in arguments.parts:
         run_designs(*(1000, 100, 1) if quick else (rows, trees, seeds))
     if "null" in arguments.parts:
-        run_null(*(300, 200, 4) if quick else (1000, 4000, 50))
+        run_null(*(300, 200, 4) if quick else (1000, 4000, arguments.sets or 50))
     if "average" in arguments.parts:
-        run_average(*(300, 100, 6) if quick else (500, 200, 200))
+        run_average(*(300, 100, 6) if quick else (500, 200, arguments.sets or 200))
     if "real" in arguments.parts:
         run_real(100 if quick else 1000)
 

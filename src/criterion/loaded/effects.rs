@@ -110,8 +110,7 @@ impl<'a> Effects<'a> {
         let central = |sum: i128, a: usize, b: usize| sum.to_f64() / total - rests[a] * rests[b];
         let [of_outcome, spread] = [OUTCOME, TREATMENT].map(|column| central(products[column], 2, column));
         let [outcomes, treatments, instruments] = [0, 1, 2].map(|column| central(squares[column], column, column));
-        let least = TINY * (treatments * instruments).sqrt();
-        if spread.abs().partial_cmp(&least) != Some(Ordering::Greater) {
+        if spread.abs() <= TINY * (treatments * instruments).max(0.0).sqrt() {
             return None;
         }
         let effect = of_outcome / spread;
