@@ -20,6 +20,7 @@ from __future__ import annotations
 import argparse
 import warnings
 from collections.abc import Callable
+from functools import partial
 from statistics import median
 from time import perf_counter
 from typing import Any
@@ -57,23 +58,31 @@ def draw(design: str, n: int, seed: int) -> Data:
     return X, T, base + effects * T + rng.standard_normal(n), effects
 
 
-def fit_ours(X: np.ndarray, T: np.ndarray, y: np.ndarray, trees: int, seed: int) -> Any:
+def fit_ours(
+    X: np.ndarray, T: np.ndarray, y: np.ndarray, trees: int, seed: int, criterion: str = "r_loss"
+) -> Any:
     # The residuals are centred.
-    known = {"model_y": 0.0, "model_t": 0.0}
+    known = {"model_y": 0.0, "model_t": 0.0, "criterion": criterion}
     return CausalForest(trees, subforest_size=4, n_jobs=1, random_state=seed, **known).fit(X, T, y)
 
 
-def fit_econml(X: np.ndarray, T: np.ndarray, y: np.ndarray, trees: int, seed: int) -> Any:
+def fit_econml(
+    X: np.ndarray, T: np.ndarray, y: np.ndarray, trees: int, seed: int, criterion: str = "mse"
+) -> Any:
     from econml.grf import CausalForest as Theirs
 
-    model = Theirs(trees, criterion="mse", n_jobs=1, inference=True, random_state=seed)
+    model = Theirs(trees, criterion=criterion, n_jobs=1, inference=True, random_state=seed)
     return model.fit(X, T, y)
 
 
 def run_designs(rows: int, trees: int, seeds: int) -> None:
-    fits: dict[str, Callable[..., Any]] = {"Spinney": fit_ours}
+    het = {"criterion": "het"}
+    fits: dict[str, Callable[..., Any]] = {
+        "Spinney": fit_ours,
+        "Spinney, het": partial(fit_ours, **het),
+    }
     if is_there("econml"):
-        fits["EconML"] = fit_econml
+        fits |= {"EconML": fit_econml, "EconML, het": partial(fit_econml, **het)}
     print("design, library, fit, predict, intervals (seconds), error, covered")
     for design in "ABC":
         measured: dict[str, list[list[float]]] = {name: [] for name in fits}
