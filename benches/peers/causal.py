@@ -1,7 +1,7 @@
 """Causal forests of ours and, if it is installed, of EconML.
 
     python benches/peers/causal.py [--quick] [--parts designs null average real] [--rows 4000]
-        [--trees 500] [--seeds 3]
+        [--trees 500] [--seeds 3] [--sets 50]
 
 One thread. In `designs` both get the same residuals: outcomes and treatments less what our forests
 expect of them. Times are medians over the seeds, in turns. Errors are root mean squares against the
@@ -20,6 +20,7 @@ from __future__ import annotations
 import argparse
 import warnings
 from collections.abc import Callable
+from functools import partial
 from statistics import median
 from time import perf_counter
 from typing import Any
@@ -57,23 +58,31 @@ def draw(design: str, n: int, seed: int) -> Data:
     return X, T, base + effects * T + rng.standard_normal(n), effects
 
 
-def fit_ours(X: np.ndarray, T: np.ndarray, y: np.ndarray, trees: int, seed: int) -> Any:
+def fit_ours(
+    X: np.ndarray, T: np.ndarray, y: np.ndarray, trees: int, seed: int, criterion: str = "r_loss"
+) -> Any:
     # The residuals are centred.
-    known = {"model_y": 0.0, "model_t": 0.0}
+    known = {"model_y": 0.0, "model_t": 0.0, "criterion": criterion}
     return CausalForest(trees, subforest_size=4, n_jobs=1, random_state=seed, **known).fit(X, T, y)
 
 
-def fit_econml(X: np.ndarray, T: np.ndarray, y: np.ndarray, trees: int, seed: int) -> Any:
+def fit_econml(
+    X: np.ndarray, T: np.ndarray, y: np.ndarray, trees: int, seed: int, criterion: str = "mse"
+) -> Any:
     from econml.grf import CausalForest as Theirs
 
-    model = Theirs(trees, criterion="mse", n_jobs=1, inference=True, random_state=seed)
+    model = Theirs(trees, criterion=criterion, n_jobs=1, inference=True, random_state=seed)
     return model.fit(X, T, y)
 
 
 def run_designs(rows: int, trees: int, seeds: int) -> None:
-    fits: dict[str, Callable[..., Any]] = {"Spinney": fit_ours}
+    het = {"criterion": "het"}
+    fits: dict[str, Callable[..., Any]] = {
+        "Spinney": fit_ours,
+        "Spinney, het": partial(fit_ours, **het),
+    }
     if is_there("econml"):
-        fits["EconML"] = fit_econml
+        fits |= {"EconML": fit_econml, "EconML, het": partial(fit_econml, **het)}
     print("design, library, fit, predict, intervals (seconds), error, covered")
     for design in "ABC":
         measured: dict[str, list[list[float]]] = {name: [] for name in fits}
@@ -235,15 +244,16 @@ def main() -> None:
     parser.add_argument("--rows", type=positive, default=4000)
     parser.add_argument("--trees", type=positive, default=500)
     parser.add_argument("--seeds", type=positive, default=3)
+    parser.add_argument("--sets", type=positive, help="data sets of null and average")
     arguments = parser.parse_args()
     rows, trees, seeds, quick = arguments.rows, arguments.trees, arguments.seeds, arguments.quick
     print_versions()
     if "designs" in arguments.parts:
         run_designs(*(1000, 100, 1) if quick else (rows, trees, seeds))
     if "null" in arguments.parts:
-        run_null(*(300, 200, 4) if quick else (1000, 4000, 50))
+        run_null(*(300, 200, 4) if quick else (1000, 4000, arguments.sets or 50))
     if "average" in arguments.parts:
-        run_average(*(300, 100, 6) if quick else (500, 200, 200))
+        run_average(*(300, 100, 6) if quick else (500, 200, arguments.sets or 200))
     if "real" in arguments.parts:
         run_real(100 if quick else 1000)
 

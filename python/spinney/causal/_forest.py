@@ -77,8 +77,8 @@ class CausalForest(Stored, AverageEffects, ExplainedEffects, TreeParameters):
         Share of the samples of a tree that choose the splits, if `honest`.
     criterion : {"r_loss", "het"}, default="r_loss"
         What splits look for. "r_loss": that outcomes are explained by treatments as well as can be.
-        "het": that effects differ, by labels that each node makes anew, as in grf; several times
-        slower. With an instrument it is always "het".
+        "het": that effects differ, by labels that each node makes anew, as in grf; its errors are
+        larger where treatments are rare. With an instrument it is always "het".
     alpha : float, default=0.05
         Each child of a split has at least this share of the samples of its parent, below 0.5.
     max_features : "auto", int, float, {"sqrt", "log2"} or None, default="auto"

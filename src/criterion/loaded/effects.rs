@@ -110,8 +110,7 @@ impl<'a> Effects<'a> {
         let central = |sum: i128, a: usize, b: usize| sum.to_f64() / total - rests[a] * rests[b];
         let [of_outcome, spread] = [OUTCOME, TREATMENT].map(|column| central(products[column], 2, column));
         let [outcomes, treatments, instruments] = [0, 1, 2].map(|column| central(squares[column], column, column));
-        let least = TINY * (treatments * instruments).sqrt();
-        if spread.abs().partial_cmp(&least) != Some(Ordering::Greater) {
+        if spread.abs() <= TINY * (treatments * instruments).max(0.0).sqrt() {
             return None;
         }
         let effect = of_outcome / spread;
@@ -272,5 +271,55 @@ impl Pass for EffectsPass<'_> {
     /// Not known: parameters with monotonic constraints are refused.
     fn side_means(&self, _node: &NodeLists, _pushed: Pushed, _output: usize) -> [f64; 2] {
         [f64::NAN; 2]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Labels as Given;
+    use crate::data::target::TargetValues;
+    use crate::runtime::Runtime;
+
+    fn with_effects<T>(rows: &[[f64; 3]], weights: &[f64], ask: impl FnOnce(&Effects<'_>) -> T) -> T {
+        let given = Given::Numbers { y: rows.as_flattened(), n_outputs: 3 };
+        let target = Target::encode(given, Some(weights), &Runtime::unstoppable()).expect("numbers");
+        let TargetValues::Numbers(numbers) = target.values() else { panic!("numbers") };
+        ask(&Effects::new(&target, numbers))
+    }
+
+    #[test]
+    fn labels_are_what_samples_change_the_effect_by() {
+        // The effect is the slope of a weighted regression.
+        let rows = [[1.0, 0.0, 0.0], [2.0, 1.0, 0.0], [4.0, 3.0, 0.0], [3.0, 2.0, 0.0], [3.0, 4.0, 0.0]];
+        let weights = [1.0, 2.0, 1.0, 3.0, 1.0];
+        with_effects(&rows, &weights, |effects| {
+            let samples: Vec<u32> = (0..5).collect();
+            let labels = effects.labels(&samples, 8).expect("effects differ");
+            let mean = |column: usize| rows.iter().zip(weights).map(|(row, s)| s * row[column]).sum::<f64>() / 8.0;
+            let (y, w) = (mean(OUTCOME), mean(TREATMENT));
+            let sum = |term: &dyn Fn(&[f64; 3]) -> f64| rows.iter().zip(weights).map(|(row, s)| s * term(row)).sum();
+            let (of_outcome, spread): (f64, f64) =
+                (sum(&|row| (row[1] - w) * (row[0] - y)), sum(&|row| (row[1] - w) * (row[1] - w)));
+            let expected = |row: &[f64; 3]| (row[1] - w) * (row[0] - y - of_outcome / spread * (row[1] - w));
+            let unit = effects.label(&labels, 2) / expected(&rows[2]);
+            for (&sample, row) in samples.iter().zip(&rows) {
+                assert!((effects.label(&labels, sample) / unit - expected(row)).abs() < 1e-8, "{sample}");
+            }
+            let total: i64 = samples.iter().map(|&s| weights[s as usize] as i64 * effects.rounded(&labels, s)).sum();
+            assert!(total.abs() < 1 << 20, "{total} of 2^{LABEL_BITS}");
+        });
+    }
+
+    #[test]
+    fn nodes_without_effects_are_pure() {
+        let rows = [[1.0, 2.0, 0.0], [5.0, 2.0, 0.0], [4.0, 3.0, 0.0]];
+        with_effects(&rows, &[1.0; 3], |effects| {
+            // Treatments are equal.
+            assert!(effects.labels(&[0, 1], 2).is_none());
+            // The effect explains both outcomes.
+            assert!(effects.labels(&[0, 2], 2).is_none());
+            assert!(effects.labels(&[0, 1, 2], 3).is_some());
+        });
     }
 }
