@@ -24,6 +24,7 @@ __all__ = [
     "count_concordance",
     "count_rows_in_leaves",
     "draw_rows",
+    "fill_forest",
     "fill_leaves",
     "fit_forest",
     "fit_isolation_forest",
