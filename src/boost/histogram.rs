@@ -16,6 +16,10 @@ pub trait Cell: Copy + Default + Send + Sync {
     fn subtract(&mut self, other: &Self);
 }
 
+/// Nodes of fewer rows are counted where their histograms lie. For others it pays to count into an array
+/// whose length is known, and to copy it (`benches/peers/hist_boosting.py`).
+const DIRECT_BELOW: usize = 256;
+
 /// One [`Cell`] for each bin of each column. If the data are sparse, the bin of zeros has none: its
 /// rows are those of the node that are in no other bin.
 pub type Histogram<C> = Box<[C]>;
@@ -64,6 +68,7 @@ fn count_dense<C: Cell>(
         work.push((part, of_part));
     }
     let rows = if is_all { all_rows } else { &gathered[..] };
+    let is_small = samples.len() < DIRECT_BELOW;
     // The sums of a column or bundle, given the bin of each row.
     let count = |bins: &[u8]| {
         if is_all {
@@ -77,7 +82,13 @@ fn count_dense<C: Cell>(
             let column = &bins.columns[feature];
             let (of_column, others) = counted.split_at_mut(column.n_bins);
             counted = others;
-            if !column.is_bundled {
+            if column.is_bundled {
+                continue;
+            }
+            if is_small {
+                let bins = column.of_rows(columns.column(feature as u32));
+                samples.iter().zip(rows).for_each(|(&sample, row)| of_column[bins[sample as usize] as usize].add(row));
+            } else {
                 of_column.copy_from_slice(&count(column.of_rows(columns.column(feature as u32)))[..column.n_bins]);
             }
         }

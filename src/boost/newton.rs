@@ -288,7 +288,8 @@ impl Engine for Newton<'_> {
     }
 
     fn must_stop(&self, depth: u64, n_samples: usize, _: &Totals) -> bool {
-        depth >= self.params.max_depth || (n_samples as u64) < self.params.min_samples_split
+        let least = self.params.min_samples_split.max(2 * u64::from(self.min_leaf));
+        depth >= self.params.max_depth || (n_samples as u64) < least
     }
 
     fn gain(&self, node: &Totals, children: [&Totals; 2]) -> Option<Gain> {
