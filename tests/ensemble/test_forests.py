@@ -26,7 +26,12 @@ from strategies import FOREST_REGRESSORS, FORESTS
 
 pytestmark = pytest.mark.oldest
 OURS = {"feature_sampling": "all", "replace": True, "min_samples_category": 1}
-OURS |= {"handle_unknown": "ignore"}
+OURS |= {
+    "handle_unknown": "ignore",
+    "honest": False,
+    "honest_fraction": 0.5,
+    "subforest_size": None,
+}
 
 
 @pytest.fixture(scope="module")

@@ -342,6 +342,17 @@ def test_what_halves_exclude(parameters, message):
         make(RandomForestClassifier, **parameters).fit(X, y)
 
 
+def test_bools_may_be_those_of_numpy():
+    X, y, _ = make_data(RandomForestClassifier)
+    plain = {"bootstrap": True, "replace": True, "honest": True, "subforest_size": 2}
+    of_numpy = {"bootstrap": np.True_, "replace": np.True_, "honest": np.True_}
+    forests = [
+        make(RandomForestClassifier, **parameters).fit(X, y)
+        for parameters in (plain, plain | of_numpy)
+    ]
+    assert bits(forests[0], X) == bits(forests[1], X)
+
+
 def test_halves_and_given_samples_exclude_each_other():
     X, y, _ = make_data(RandomForestClassifier)
     with pytest.raises(ValueError, match="subforest_size=2"):

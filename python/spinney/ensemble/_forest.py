@@ -196,11 +196,12 @@ class BaseForest(
         if self.n_estimators % self.subforest_size:
             self._reject("n_estimators", f"a multiple of subforest_size={self.subforest_size}")
         needed = {"bootstrap": True, "replace": True, "class_sampling": None}
-        wrong = [name for name, value in needed.items() if getattr(self, name, value) is not value]
+        # Bools may be those of numpy.
+        wrong = [name for name, value in needed.items() if getattr(self, name, value) != value]
         if wrong:
             raise ValueError(
                 "subforest_size draws samples without replacement from halves that trees share, "
-                f"and needs bootstrap=True and the defaults of replace and class_sampling. Got "
+                "and needs bootstrap=True and the defaults of replace and class_sampling. Got "
                 f"{wrong[0]}={getattr(self, wrong[0])!r}."
             )
         is_share = isinstance(self.max_samples, Real) and not isinstance(self.max_samples, Integral)
