@@ -42,9 +42,9 @@ def test_it_begins_with_the_two_commands():
     assert all(line.partition("# ")[2] for line in lines)
 
 
-def test_what_is_new_stands_above_the_recipes():
-    """A line for each, with its page and the name to import."""
-    above = README.partition("\n## Recipes\n")[0]
+def test_questions_have_their_classes_before_the_installation():
+    """A row for each, with its page and the name to import."""
+    above = README.partition("\n## Install\n")[0]
     for page, name in {
         "uncertainty": "spinney.conformal",
         "quantiles": "RandomForestQuantileRegressor",
@@ -52,8 +52,13 @@ def test_what_is_new_stands_above_the_recipes():
         "anomalies": "IsolationForest",
         "imputation": "MissForestImputer",
         "boruta": "Boruta",
+        "causal": "spinney.causal.CausalForest",
+        "rare-classes": "BalancedRandomForestClassifier",
+        "boosting": "HistGradientBoosting*",
     }.items():
-        assert re.search(rf"^- \[.+\]\(docs/{page}\.md\).*: `{name}`\.$", above, re.MULTILINE), page
+        found = re.search(rf"^\|.*\(docs/{page}\.md\).*\|$", above, re.MULTILINE)
+        assert found, page
+        assert f"`{name}`" in found[0]
 
 
 @pytest.mark.parametrize("number", range(len(BLOCKS)))
