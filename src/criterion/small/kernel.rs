@@ -168,7 +168,7 @@ pub trait CriterionRows<C: Statistics + ?Sized>: Held {
     fn of_lanes(_lanes: &Self::Lanes, _i: usize) -> Option<Self::Left> {
         None
     }
-    /// The weight and the excess of a row of the node, exactly, if [categories](Held::CATEGORIES) are served.
+    /// The weight and the excess of a row of the node, exactly, if categories are served.
     fn row(&self, _lanes: &Self::Lanes, _row: usize) -> Option<(i64, i64)> {
         None
     }
