@@ -19,6 +19,7 @@ from spinney import (
 from spinney.conformal import (
     ConformalizedQuantileRegressor,
     CrossConformalRegressor,
+    JackknifeAfterBootstrapClassifier,
     JackknifeAfterBootstrapRegressor,
 )
 
@@ -26,6 +27,7 @@ X, Y = load_diabetes(return_X_y=True)
 TRAIN, QUERY = slice(0, 120), slice(120, 150)
 LEVELS = [0.5, 0.8, 0.95]
 FOREST = RandomForestRegressor(40, min_samples_leaf=3, random_state=0)
+SETS = RandomForestClassifier(40, min_samples_leaf=3, random_state=0)
 ALL = [
     JackknifeAfterBootstrapRegressor(FOREST, confidence_level=LEVELS),
     CrossConformalRegressor(FOREST, confidence_level=LEVELS),
@@ -178,6 +180,20 @@ def test_groups_stay_together():
     for row in range(120):
         own = trees[groups[row] % 5].predict(X[row : row + 1])
         assert jackknife.residuals_[row] == pytest.approx(Y[row] - own[0])
+
+
+@pytest.mark.parametrize(
+    "model", [JackknifeAfterBootstrapRegressor(FOREST), JackknifeAfterBootstrapClassifier(SETS)]
+)
+def test_the_forest_of_the_jackknife_draws_whole_groups(model):
+    groups, weights = np.arange(120) // 6, np.repeat([0.0, 1.0], [12, 108])
+    y = Y[TRAIN] if isinstance(model, JackknifeAfterBootstrapRegressor) else Y[TRAIN] > Y.mean()
+    for used, weight in ((slice(None), None), (slice(12, None), weights)):
+        own = clone(model).fit_conformalize(X[TRAIN], y, sample_weight=weight, groups=groups)
+        unseen = own._list_unseen().bits.reshape(-1, 6, own._list_unseen().bits.shape[1])
+        assert (unseen == unseen[:, :1]).all()
+        forest = clone(own.estimator_).fit(X[TRAIN][used], y[used], groups=groups[used])
+        np.testing.assert_array_equal(own.predict(X[QUERY]), forest.predict(X[QUERY]))
 
 
 def test_weights_reach_the_forests():

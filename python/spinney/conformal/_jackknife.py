@@ -48,7 +48,9 @@ class JackknifeModel(BagConformal):
     # Of the samples that have a score. A pickle is without: it follows from the seeds of the trees.
     _unseen: UnseenTrees
 
-    def _fit_bags(self, model: Any, X: Any, y: Any, sample_weight: Any, samples: Any) -> Bags:
+    def _fit_bags(
+        self, model: Any, X: Any, y: Any, sample_weight: Any, samples: Any, groups: Any
+    ) -> Bags:
         training = read_training(X, y, sample_weight)
         fit_model(
             model,
@@ -56,6 +58,7 @@ class JackknifeModel(BagConformal):
             training.y,
             sample_weight=training.sample_weight,
             samples=training.take_samples(samples),
+            groups=training.take_groups(groups),
         )
         forest = get_forest(model)
         self._check_one_output(forest)
@@ -163,7 +166,7 @@ class JackknifeAfterBootstrapRegressor(JackknifeModel, ConformalRegressor):
         store_parameters(locals())
 
     def fit_conformalize(
-        self, X: Any, y: Any, sample_weight: Any = None, samples: Any = None
+        self, X: Any, y: Any, sample_weight: Any = None, samples: Any = None, groups: Any = None
     ) -> Self:
         """Grow the forest, and keep the residuals of its training samples.
 
@@ -178,7 +181,9 @@ class JackknifeAfterBootstrapRegressor(JackknifeModel, ConformalRegressor):
             weights are whole numbers, the score of a sample of weight w counts as w scores,
             otherwise as many as its weight is of the mean weight.
         samples : default=None
-            As for the forest: whole groups of samples can be left out of trees together.
+            As for the forest: the samples of each tree.
+        groups : array-like of shape (n_samples,), default=None
+            The group of each sample, as for the forest: trees leave whole groups out together.
 
         Returns
         -------
@@ -192,7 +197,7 @@ class JackknifeAfterBootstrapRegressor(JackknifeModel, ConformalRegressor):
                 "Intervals come from trees that have not seen a sample: set bootstrap=True, or use "
                 "CrossConformalRegressor."
             )
-        bags = self._fit_bags(model, X, y, sample_weight, samples)
+        bags = self._fit_bags(model, X, y, sample_weight, samples, groups)
         residuals = self._read_targets(bags.training.y)[bags.is_known] - bags.means[:, 0]
         self._adopt(bags)
         self.residuals_ = residuals
@@ -297,7 +302,7 @@ class JackknifeAfterBootstrapClassifier(JackknifeModel, PlusClassifier):
         store_parameters(locals())
 
     def fit_conformalize(
-        self, X: Any, y: Any, sample_weight: Any = None, samples: Any = None
+        self, X: Any, y: Any, sample_weight: Any = None, samples: Any = None, groups: Any = None
     ) -> Self:
         """Grow the forest, and keep the scores of its training samples.
 
@@ -312,7 +317,9 @@ class JackknifeAfterBootstrapClassifier(JackknifeModel, PlusClassifier):
             weights are whole numbers, the score of a sample of weight w counts as w scores,
             otherwise as many as its weight is of the mean weight.
         samples : default=None
-            As for the forest: whole groups of samples can be left out of trees together.
+            As for the forest: the samples of each tree.
+        groups : array-like of shape (n_samples,), default=None
+            The group of each sample, as for the forest: trees leave whole groups out together.
 
         Returns
         -------
@@ -326,7 +333,7 @@ class JackknifeAfterBootstrapClassifier(JackknifeModel, PlusClassifier):
                 "Sets come from trees that have not seen a sample: set bootstrap=True, or use "
                 "CrossConformalClassifier."
             )
-        bags = self._fit_bags(model, X, y, sample_weight, samples)
+        bags = self._fit_bags(model, X, y, sample_weight, samples, groups)
         labels = np.ravel(np.asarray(read_labels(bags.training.y)))[bags.is_known]
         codes = np.searchsorted(get_forest(model).classes_, labels)
         self._adopt(bags)
