@@ -151,6 +151,10 @@ impl<'c> Engine for Exact<'_, 'c> {
         Mean { n, whole: sum.div_euclid(i64::from(n)), fraction: sum.rem_euclid(i64::from(n)) as f64 / f64::from(n) }
     }
 
+    fn min_leaf(&self) -> u32 {
+        self.min_leaf
+    }
+
     #[inline]
     fn score(&self, mean: Mean, left: &Bin) -> f64 {
         if left.n < self.min_leaf || mean.n - left.n < self.min_leaf {

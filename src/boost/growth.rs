@@ -55,6 +55,8 @@ pub trait Engine: Sync {
     fn at_node(&self, node: &SearchedNode<'_, Self>) -> Self::AtNode
     where
         Self: Sized;
+    /// The least rows on each side of a cut, at least 1.
+    fn min_leaf(&self) -> u32;
     /// The score of a cut that has these rows on the left, the higher the better; minus infinity if it is
     /// illegal.
     fn score(&self, at: Self::AtNode, left: &Self::Cell) -> f64;

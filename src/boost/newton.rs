@@ -309,6 +309,10 @@ impl Engine for Newton<'_> {
         self.at(node.whole.gradient, node.whole.hessian, node.whole.n)
     }
 
+    fn min_leaf(&self) -> u32 {
+        self.min_leaf
+    }
+
     #[inline]
     fn score(&self, at: AtNode, left: &Sums) -> f64 {
         let is_legal = left.n >= self.min_leaf

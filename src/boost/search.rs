@@ -20,11 +20,21 @@ pub struct Scratch<C> {
     entries: Vec<u64>,
     /// The cells of a sparse column, with that of zeros.
     column: Vec<C>,
+    cuts: Cuts<C>,
 }
 
-impl<C> Default for Scratch<C> {
+/// The cuts of a column between bins that the node has rows in.
+struct Cuts<C> {
+    lefts: [C; MAX_BINS],
+    /// The last bin on the left.
+    bins: [u8; MAX_BINS],
+    scores: [f64; MAX_BINS],
+}
+
+impl<C: Cell> Default for Scratch<C> {
     fn default() -> Self {
-        Self { by_rank: Vec::new(), entries: Vec::new(), column: Vec::new() }
+        let cuts = Cuts { lefts: [C::default(); MAX_BINS], bins: [0; MAX_BINS], scores: [0.0; MAX_BINS] };
+        Self { by_rank: Vec::new(), entries: Vec::new(), column: Vec::new(), cuts }
     }
 }
 
@@ -66,7 +76,7 @@ pub fn best_cut<E: Engine>(
                 if column.is_categorical {
                     search.offer_sets(feature, column, cells, &mut best);
                 } else {
-                    search.offer_between_bins(feature, column, cells, &mut best);
+                    search.offer_between_bins((feature, column, cells), &mut scratch.cuts, &mut best);
                 }
             }
         }
@@ -133,30 +143,37 @@ impl<E: Engine> Search<'_, E> {
         filled
     }
 
-    fn offer_between_bins(&self, feature: u32, column: &BinnedColumn, cells: &[E::Cell], best: &mut E::Best) {
+    /// Offers the cuts between bins. Those that are worth a score are listed first, without a branch for each
+    /// bin: most bins of a small node have no rows.
+    fn offer_between_bins(
+        &self,
+        (feature, column, cells): (u32, &BinnedColumn, &[E::Cell]),
+        Cuts { lefts, bins, scores }: &mut Cuts<E::Cell>,
+        best: &mut E::Best,
+    ) {
         let ways = Ways::of(column, cells);
-        let known = &cells[..column.n_known()];
+        let (least, n_rows) = (self.engine.min_leaf(), self.node.whole.n());
         for (start, missing) in ways.each() {
-            let mut scores = [f64::NEG_INFINITY; MAX_BINS];
-            let (mut left, mut highest) = (start, f64::NEG_INFINITY);
-            for (cell, score) in known.iter().zip(&mut scores) {
+            let (mut left, mut n) = (start, 0);
+            for (bin, cell) in (0..=u8::MAX).zip(&cells[..column.n_known()]) {
                 left.add(cell);
-                if cell.n() > 0 {
-                    *score = self.engine.score(self.at, &left);
-                    highest = highest.max(*score);
-                }
+                (lefts[n], bins[n]) = (left, bin);
+                n += usize::from((cell.n() > 0) & (left.n() >= least) & (n_rows - left.n() >= least));
+            }
+            let mut highest = f64::NEG_INFINITY;
+            for (left, score) in lefts[..n].iter().zip(&mut *scores) {
+                *score = self.engine.score(self.at, left);
+                highest = highest.max(*score);
             }
             let least = self.engine.floor(best).max(highest - 2.0 * self.engine.tolerance(self.node, highest));
             if highest < least || highest == f64::NEG_INFINITY {
                 continue;
             }
-            left = start;
-            for (bin, (cell, &score)) in known.iter().zip(&scores).enumerate() {
-                left.add(cell);
+            for ((left, &bin), &score) in lefts[..n].iter().zip(&*bins).zip(&*scores) {
                 if score >= least && score >= self.engine.floor(best) {
-                    let last = column.last_rank(bin);
+                    let last = column.last_rank(bin.into());
                     let between = Candidate::between(feature, last, last + 1, left.n() as usize);
-                    self.engine.offer(self.node, &left, score, Candidate { missing, is_loose: true, ..between }, best);
+                    self.engine.offer(self.node, left, score, Candidate { missing, is_loose: true, ..between }, best);
                 }
             }
         }
@@ -189,7 +206,7 @@ impl<E: Engine> Search<'_, E> {
         scratch: &mut Scratch<E::Cell>,
         best: &mut E::Best,
     ) {
-        let Scratch { by_rank, entries, column: filled } = scratch;
+        let Scratch { by_rank, entries, column: filled, .. } = scratch;
         let cells = self.cells(column, filled);
         let ways = Ways::of(column, cells);
         let known = &cells[..column.n_known()];

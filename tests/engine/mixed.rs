@@ -57,7 +57,13 @@ impl Case {
     /// Without the rules on numbers of rows, which see copies.
     fn without_counts(mut self) -> Self {
         let (min_samples_split, min_samples_leaf) = (Count::Absolute(2), Count::Absolute(1));
-        self.params = TreeParams { min_samples_split, min_samples_leaf, min_samples_category: 1, ..self.params };
+        self.params = TreeParams {
+            min_samples_split,
+            min_samples_leaf,
+            min_samples_category: 1,
+            min_share_leaf: 0.0,
+            ..self.params
+        };
         self
     }
 }

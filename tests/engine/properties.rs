@@ -529,7 +529,7 @@ proptest! {
         copies[0] = 1;
         // Rules on numbers of rows do see copies.
         let (min_samples_split, min_samples_leaf) = (Count::Absolute(2), Count::Absolute(1));
-        let params = TreeParams { min_samples_split, min_samples_leaf, ..params };
+        let params = TreeParams { min_samples_split, min_samples_leaf, min_share_leaf: 0.0, ..params };
         let weights: Vec<f64> = copies.iter().map(|&k| k as f64).collect();
         let rows: Vec<usize> = (0..x.nrows()).flat_map(|row| vec![row; copies[row]]).collect();
         let weighted = grow_dense(&x, &y, Some(&weights), &params);
