@@ -417,7 +417,7 @@ class BaggingClassifier(ClassifierMixin, Bagging):
     >>> from spinney import BaggingClassifier, GradientBoostingClassifier
     >>> X, y = load_iris(return_X_y=True)
     >>> boosting = GradientBoostingClassifier(n_estimators=20)
-    >>> model = BaggingClassifier(boosting, 5, oob_score=True, random_state=0).fit(X, y)
+    >>> model = BaggingClassifier(boosting, 20, oob_score=True, random_state=0).fit(X, y)
     >>> model.oob_score_ > 0.9
     True
     """
@@ -591,7 +591,7 @@ class BaggingRegressor(RegressorMixin, Bagging):
     >>> from spinney import BaggingRegressor, GradientBoostingRegressor
     >>> X, y = load_diabetes(return_X_y=True)
     >>> boosting = GradientBoostingRegressor(n_estimators=30)
-    >>> model = BaggingRegressor(boosting, 10, oob_score=True, random_state=0).fit(X, y)
+    >>> model = BaggingRegressor(boosting, 30, oob_score=True, random_state=0).fit(X, y)
     >>> model.oob_score_ > 0.4
     True
     """
