@@ -167,7 +167,9 @@ def run_boosting(quick: bool) -> None:
     train, query = order[:cut], order[cut:]
     models = {
         "ours": GradientBoostingSurvival(random_state=SEED),
-        "ours, second order": GradientBoostingSurvival(second_order=True, random_state=SEED),
+        "ours, second order": GradientBoostingSurvival(
+            second_order=True, l2_regularization=1.0, random_state=SEED
+        ),
         "scikit-survival": GradientBoostingSurvivalAnalysis(random_state=SEED),
     }
     found = {}

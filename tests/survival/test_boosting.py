@@ -82,6 +82,15 @@ def test_leaves_of_second_order_are_steps_of_newton(data):
         np.testing.assert_allclose(tree.value[leaf, 0, 0], expected, rtol=1e-6)
 
 
+def test_steps_that_are_too_long_are_told_of(data):
+    X, (events, times) = data
+    model = GradientBoostingSurvival(second_order=True, learning_rate=1.5, n_estimators=3)
+    with pytest.warns(UserWarning, match="has risen from .* Raise l2_regularization"):
+        clone(model).fit(X, (events, times))
+    model.set_params(l2_regularization=2.0, learning_rate=0.1).fit(X, (events, times))
+    assert model.train_score_[-1] < model.train_score_[0]
+
+
 def test_curves_follow_from_the_baseline_and_the_relative_hazard(data):
     X, (events, times) = data
     model = GradientBoostingSurvival(n_estimators=20, random_state=0).fit(X, (events, times))

@@ -188,8 +188,9 @@ class GradientBoostingSurvival(SurvivalBoosting, SurvivalBoostingParameters):
     -----
     The names are those of scikit-survival's `GradientBoostingSurvivalAnalysis`. With "coxph", a
     leaf adds the mean of the negative gradient over its samples, as there, or, with
-    `second_order=True`, a step of Newton's method. With "ipcwls" trees are fitted with the weights
-    of the samples.
+    `second_order=True`, a step of Newton's method, which wants an `l2_regularization` above 0:
+    where few samples have events, second derivatives are near 0, and steps long. With "ipcwls"
+    trees are fitted with the weights of the samples.
 
     References
     ----------

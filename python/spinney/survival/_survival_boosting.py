@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spinney._common.checks import check_int
+from spinney._common.messages import warn_caller
 from spinney._data.arrays import to_rows
 from spinney._fit.survival import SurvivalTarget, read_survival, score_risks, select_events
 from spinney.ensemble._boosting import BaseGradientBoosting, Training, Validation
@@ -127,6 +128,13 @@ class SurvivalBoosting(SurvivalTarget, SurvivalCurves, BaseGradientBoosting):
         super()._boost(task, matrix, training, validation, monitor)
         self.__dict__.pop("_censoring", None)
         self.__dict__.pop("baseline_cumulative_hazard_", None)
+        before, after = self.train_score_[[0, -1]]
+        if self.second_order and after > before:
+            warn_caller(
+                f"The loss of the training samples has risen from {before:.3g} to {after:.3g}: "
+                "steps by second derivatives are too long where few samples have events. Raise "
+                "l2_regularization, or min_samples_leaf."
+            )
         if self.loss == "coxph":
             raw = self._add_rounds(to_rows(matrix))[:, 0]
             self.baseline_cumulative_hazard_ = self._find_baseline(*training[1:], raw)
