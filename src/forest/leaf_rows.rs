@@ -61,8 +61,8 @@ pub struct LeafLimit(pub u64);
 
 /// Lists the rows of each leaf. `leaf_ids` has for each row and tree the node that the row reaches,
 /// row-major; `n_nodes` the number of nodes of each tree, and `seeds` its seed. `order` lists all rows by
-/// rank. Rows without a weight are left out, and of honest trees those that choose splits. Of a leaf of more than `limit` rows, `limit` rows are drawn.
-/// O(rows) for each tree.
+/// rank. Rows without a weight are left out, and of honest trees those that choose splits. Of a leaf of
+/// more than `limit` rows, `limit` rows are drawn. O(rows) for each tree.
 pub fn list_leaf_rows(
     leaf_ids: &[i64],
     (n_nodes, seeds): (&[i64], &[u64]),

@@ -8,6 +8,7 @@ use std::cmp::Reverse;
 
 use super::Forest;
 use super::idle::Idle;
+use super::refill::LEAVES_AT_ONCE;
 use super::sampler::TREES_AT_ONCE;
 use crate::data::Matrix;
 use crate::error::{Error, Result};
@@ -17,8 +18,6 @@ use crate::tree::predict::apply;
 
 /// Rows of a task.
 const ROWS_PER_TASK: usize = 64;
-/// Leaves of rows that are held at a time while the nearest ones are looked for: 32 MiB.
-const LEAVES_AT_ONCE: usize = 1 << 22;
 /// The name of the memory in errors.
 const WHAT: &str = "proximities";
 

@@ -18,7 +18,7 @@ use crate::tree::refill::Filling;
 use crate::tree::{TREE_LEAF, Tree};
 
 /// Leaves of rows that are held at once, 8 bytes each.
-const LEAVES_AT_ONCE: usize = 1 << 22;
+pub(super) const LEAVES_AT_ONCE: usize = 1 << 22;
 /// The name of the memory in errors.
 const WHAT: &str = "the rows of the leaves";
 

@@ -154,11 +154,12 @@ impl Scheme {
 
     /// Rows of shared halves. O(rows + trees).
     fn of_subforests(weights: &Weights, n_samples: usize, subforests: &Arc<Subforests>) -> Result<Self> {
+        let rows = list_weighted(weights, n_samples);
         let (units, what) = if let Some(groups) = &subforests.groups {
             groups.check(n_samples)?;
-            (list_groups(groups, weights), "groups")
+            (list_groups(groups, &rows), "groups")
         } else {
-            ((0..n_samples as u32).filter(|&row| weights.is_positive(row as usize)).collect(), "samples")
+            (rows, "samples")
         };
         let n_half = units.len() / 2;
         let n_draws = subforests.n_draws.unwrap_or(n_half as u64);
@@ -198,12 +199,18 @@ fn counts_of_groups(groups: &Groups, of_group: &[u32], weights: &Weights) -> Vec
     groups.of_row.iter().enumerate().map(count).collect()
 }
 
-/// The groups that have a row of a weight above 0, ascending.
-fn list_groups(groups: &Groups, weights: &Weights) -> Vec<u32> {
-    let mut has_weight = vec![false; groups.n_groups as usize];
-    let rows = groups.of_row.iter().enumerate().filter(|&(row, _)| weights.is_positive(row));
-    rows.for_each(|(_, &group)| has_weight[group as usize] = true);
-    (0..groups.n_groups).filter(|&group| has_weight[group as usize]).collect()
+/// The groups of some rows, ascending.
+fn list_groups(groups: &Groups, rows: &[u32]) -> Vec<u32> {
+    let mut has_row = vec![false; groups.n_groups as usize];
+    for &row in rows {
+        has_row[groups.of_row[row as usize] as usize] = true;
+    }
+    (0..groups.n_groups).filter(|&group| has_row[group as usize]).collect()
+}
+
+/// The rows of a weight above 0, ascending.
+fn list_weighted(weights: &Weights, n_samples: usize) -> Vec<u32> {
+    (0..n_samples as u32).filter(|&row| weights.is_positive(row as usize)).collect()
 }
 
 /// The rows that are given for the tree with this seed.
@@ -262,7 +269,7 @@ impl RowSampler {
             Bootstrap::Given(rows) => Scheme::of_rows(weights, n_samples, rows)?,
             &Bootstrap::Groups { ref groups, n_draws, replace } => {
                 groups.check(n_samples)?;
-                let drawn_from = list_groups(groups, weights);
+                let drawn_from = list_groups(groups, &list_weighted(weights, n_samples));
                 if !replace && n_draws > drawn_from.len() as u64 {
                     return Err(Error::InvalidArgument {
                         name: "max_samples with replace=False",
@@ -349,18 +356,13 @@ impl RowSampler {
         let draws = NodeKey::root(seed, 0).honesty();
         let mut of_part: Vec<u32> = memory::zeros("draws", self.n_samples)?;
         if let Some(groups) = &honesty.groups {
-            let group = |row: u32| groups.of_row[row as usize] as usize;
+            let mut of_tree = list_groups(groups, &rows);
             let mut is_own = vec![false; groups.n_groups as usize];
-            for &row in &rows {
-                is_own[group(row)] = true;
-            }
-            let mut of_tree: Vec<u32> = (0..groups.n_groups).filter(|&group| is_own[group as usize]).collect();
-            is_own.fill(false);
-            let own = honesty.divide(&mut of_tree, "groups", part, draws)?;
-            for &group in own {
+            for &group in honesty.divide(&mut of_tree, "groups", part, draws)? {
                 is_own[group as usize] = true;
             }
-            rows.iter().filter(|&&row| is_own[group(row)]).for_each(|&row| of_part[row as usize] = count(row));
+            let is_of_part = |&&row: &&u32| is_own[groups.of_row[row as usize] as usize];
+            rows.iter().filter(is_of_part).for_each(|&row| of_part[row as usize] = count(row));
         } else {
             let own = honesty.divide(&mut rows, "different samples", part, draws)?;
             for &row in own {

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import column_or_1d
 
-from spinney._fit.draws import Draws, Subforests, mend_rounding
+from spinney._fit.draws import Draws, Subforests, count_draws_without_replacement
 
 
 def read_groups(groups: Any, n_samples: int, is_drawn: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -66,7 +65,9 @@ def draw_groups(draws: Draws, groups: Any, max_samples: Any) -> Draws:
         return draws._replace(groups=codes, sample_ids=codes.astype(np.uint64))
     if draws.scheme == "all":
         return draws._replace(groups=codes)
-    n_draws = n_groups if max_samples is None else _count_draws(max_samples, n_groups)
+    n_draws: int | None = n_groups
+    if max_samples is not None:
+        n_draws = count_draws_without_replacement(max_samples, n_groups, None)
     scheme = "groups " + draws.scheme
     return draws._replace(scheme=scheme, n_draws=n_draws, groups=codes)
 
@@ -90,12 +91,6 @@ def share_halves(draws: Draws, max_samples: Any, size: int, seeds: list[int]) ->
     n_units = int(np.count_nonzero(is_drawn))
     if groups is not None:
         n_units = len(np.unique(groups[is_drawn]))
-    n_draws = None if max_samples is None else _count_draws(max_samples, n_units)
+    n_draws = count_draws_without_replacement(max_samples, n_units, None)
     subforests = Subforests(np.array(seeds, dtype=np.uint64), size)
     return draws._replace(scheme="halves", n_draws=n_draws, subforests=subforests)
-
-
-def _count_draws(max_samples: Any, n_units: int) -> int:
-    if isinstance(max_samples, Integral):
-        return int(max_samples)
-    return max(int(mend_rounding(float(max_samples) * n_units)), 1)

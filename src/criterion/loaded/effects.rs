@@ -44,8 +44,8 @@ const TINY: f64 = 1e-11;
 const OUTCOME: usize = 0;
 const TREATMENT: usize = 1;
 
-/// The criterion over a target of three or four numbers: outcomes, treatments, perhaps instruments, and a last
-/// one by which, too, categories are put in order.
+/// The criterion over a target of three or four numbers: outcomes, treatments, perhaps instruments, and a
+/// last one by which, too, categories are put in order.
 pub struct Effects<'a> {
     numbers: &'a Numbers,
     weights: NodeWeights<'a>,

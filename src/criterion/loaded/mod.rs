@@ -2,8 +2,8 @@
 //! treatments, isolation.
 //!
 //! What a sample adds to a score of these criteria depends on the node: on the order of its targets, or
-//! on its hazards, or its effect. A scan loads the node once, and from then on looks the samples up in what it has loaded.
-//! That costs so much that a call through a table of functions does not show. So the engine is compiled
+//! on its hazards, or its effect. A scan loads the node once, and from then on looks the samples up in
+//! what it has loaded. That costs so much that a call through a table of functions does not show. So the engine is compiled
 //! once for all of them: for [`Loaded`], which hands whole slices of a column to a [`Rule`]'s [`Pass`].
 //! A new rule costs no machine code but its own.
 //!
