@@ -10,6 +10,7 @@
 
 pub mod bitset;
 pub mod boost;
+pub mod conformal;
 pub mod criterion;
 pub mod crossval;
 pub mod data;

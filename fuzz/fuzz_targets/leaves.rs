@@ -10,12 +10,12 @@ use fitting::storage::stored;
 use fitting::threads::{one, two};
 use libfuzzer_sys::fuzz_target;
 use spinney::data::Target;
-use spinney::forest::curves::{Curve, RankedEvents, leaf_curves};
-use spinney::forest::leaf_counts::count_in_leaves;
-use spinney::forest::leaf_rows::{Counts, LeafLimit, LeafLists, LeafRows, list_leaf_rows};
-use spinney::forest::quantiles::{
-    Interpolation, Pooling, QueryLeaves, RankedTargets, RowsOfLeaves, TargetRanks, leaf_quantiles,
-};
+use spinney::forest::leaves::counts::count_in_leaves;
+use spinney::forest::leaves::curves::{Curve, RankedEvents, leaf_curves};
+use spinney::forest::leaves::quantiles::{Interpolation, Pooling, leaf_quantiles};
+use spinney::forest::leaves::query::{QueryLeaves, RowsOfLeaves};
+use spinney::forest::leaves::rows::{Counts, LeafLimit, LeafLists, LeafRows, list_leaf_rows};
+use spinney::forest::leaves::targets::{RankedTargets, TargetRanks};
 use spinney::forest::{Forest, LazyForest, RowSampler};
 use spinney::lazy::Traversal;
 use spinney::params::Bootstrap;

@@ -8,10 +8,12 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::curves::{Curve, RankedEvents, leaf_curves};
 use super::grow::Bags;
-use super::leaf_rows::RowWeight;
-use super::quantiles::{Interpolation, Pooling, QueryLeaves, RowsOfLeaves, TargetRanks, leaf_quantiles};
+use super::leaves::curves::{Curve, RankedEvents, leaf_curves};
+use super::leaves::quantiles::{Interpolation, Pooling, leaf_quantiles};
+use super::leaves::query::{QueryLeaves, RowsOfLeaves};
+use super::leaves::rows::RowWeight;
+use super::leaves::targets::TargetRanks;
 use super::waves::ask_in_waves;
 use crate::data::query::Query;
 use crate::data::target::TargetValues;

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 
 use super::array::{Array2, table};
 use super::run::run;
-use crate::forest::intervals::{Bounds, Residuals, Unseen, interval_bounds};
+use crate::conformal::{Bounds, Residuals, Unseen, interval_bounds};
 
 /// Which models have not seen each training row: the number of one, or bits of several.
 #[derive(FromPyObject)]

@@ -10,11 +10,11 @@ use super::run::run;
 use super::task::Draws;
 use crate::data::target::Weights;
 use crate::error::Result;
-use crate::forest::leaf_counts::{LeafCounts, count_in_leaves};
-use crate::forest::leaf_rows::{Counts, LeafLimit, LeafLists, LeafRows, list_leaf_rows};
-use crate::forest::quantiles::{
-    Interpolation, Pooling, QueryLeaves, RankKind, RankedTargets, leaf_quantiles, leaf_ranks,
-};
+use crate::forest::leaves::counts::{LeafCounts, count_in_leaves};
+use crate::forest::leaves::quantiles::{Interpolation, Pooling, RankKind, leaf_quantiles, leaf_ranks};
+use crate::forest::leaves::query::QueryLeaves;
+use crate::forest::leaves::rows::{Counts, LeafLimit, LeafLists, LeafRows, list_leaf_rows};
+use crate::forest::leaves::targets::RankedTargets;
 use crate::runtime::Runtime;
 
 /// The fields of `spinney._fit.leaf_rows.LeafRows`.

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use super::array::Array1;
 use super::run::run;
 use crate::error::Error;
-use crate::forest::{Leaves, Proximities, proximities};
+use crate::forest::leaves::proximities::{Leaves, Proximities, proximities};
 
 /// Count the trees in which samples share a leaf, as shares of the trees that count for both.
 ///

@@ -8,8 +8,8 @@ use pyo3::prelude::*;
 use super::array::{Array2, table};
 use super::leaf_rows::StoredLeafRows;
 use super::run::run;
-use crate::forest::curves::{Curve, RankedEvents, leaf_curves};
-use crate::forest::quantiles::QueryLeaves;
+use crate::forest::leaves::curves::{Curve, RankedEvents, leaf_curves};
+use crate::forest::leaves::query::QueryLeaves;
 use crate::num::{Concordance, concordance};
 
 /// "hazard", "survival", or the number of a cause.

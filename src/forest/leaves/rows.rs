@@ -8,9 +8,9 @@
 
 use std::ops::Range;
 
-use super::RowSampler;
 use crate::data::target::Weights;
 use crate::error::{Error, Result};
+use crate::forest::RowSampler;
 use crate::marks::{Marks, mark, words_for};
 use crate::memory;
 use crate::rng::NodeKey;

@@ -7,15 +7,14 @@
 //! equal high bits are added up first, and only ranks beside a quantile are sorted: a few nanoseconds for
 //! each row that is met, whatever the number of training rows is.
 
-use super::leaf_rows::{LeafRows, RowWeight};
+use super::query::{QueryLeaves, RowsOfLeaves};
+use super::targets::RankedTargets;
 use crate::error::{Error, Result};
 use crate::memory;
-use crate::num::{RadixSort, SortKey};
 use crate::runtime::Runtime;
 
 /// The name of the memory in errors.
 const RESULT: &str = "quantiles";
-const ORDER: &str = "the order of the targets";
 /// Rows of a task.
 const ROWS_PER_TASK: usize = 16;
 /// The number of rows of leaves that are sorted at once (measured by `benches/peers/quantiles.py`, see
@@ -50,146 +49,6 @@ pub enum RankKind {
     Strict,
     /// The mean of `Weak` and `Strict`.
     Mean,
-}
-
-/// The targets of the training rows.
-#[derive(Debug, Clone, Copy)]
-pub struct RankedTargets<'a> {
-    /// For each output the targets, ascending; output after output.
-    pub values: &'a [f64],
-    /// For each output but the first, by rank in the first one, the rank in this one.
-    pub ranks: &'a [u32],
-    /// Number of training rows.
-    pub n_samples: usize,
-}
-
-impl RankedTargets<'_> {
-    fn n_outputs(&self) -> usize {
-        self.values.len() / self.n_samples.max(1)
-    }
-
-    fn check(&self) -> Result<()> {
-        let n = self.n_samples;
-        let n_outputs = self.n_outputs();
-        let is_sound = n > 0
-            && n_outputs > 0
-            && self.values.len() == n * n_outputs
-            && self.ranks.len() == n * (n_outputs - 1)
-            && self.ranks.iter().all(|&rank| (rank as usize) < n);
-        if is_sound {
-            return Ok(());
-        }
-        let (got, expected) = (format!("{} targets of {n} rows", self.values.len()), "as fit has made them".into());
-        Err(Error::InvalidArgument { name: "leaf_rows", got, expected })
-    }
-
-    /// The rank in an output of the row that has this rank in the first one.
-    #[inline]
-    fn rank(&self, output: usize, first: u32) -> u32 {
-        if output == 0 { first } else { self.ranks[(output - 1) * self.n_samples + first as usize] }
-    }
-
-    /// The targets of an output, ascending.
-    fn of_output(&self, output: usize) -> &[f64] {
-        &self.values[output * self.n_samples..][..self.n_samples]
-    }
-}
-
-/// The targets of training rows in order, and the rank of each row.
-#[derive(Debug)]
-pub struct TargetRanks {
-    values: Vec<f64>,
-    ranks: Vec<u32>,
-    /// The rank of each row in the first output.
-    pub of_row: Vec<u32>,
-}
-
-impl TargetRanks {
-    /// Puts targets in order, which are row-major `(n_samples, n_outputs)` and no NaN. O(n) per output, and
-    /// the outputs are spread over the threads.
-    pub fn new(y: &[f64], n_outputs: usize, runtime: &Runtime<'_>) -> Result<Self> {
-        let n_samples = y.len() / n_outputs;
-        let orders = runtime.map((0..n_outputs).collect(), |output| {
-            let mut cells = memory::reserve(ORDER, n_samples)?;
-            cells.extend((0..n_samples).map(|row| y[row * n_outputs + output].cell(row as u32)));
-            let key = |cell| f64::key_of(cell);
-            RadixSort::default().sort(&mut cells, key, || runtime.check_interrupt())?;
-            let mut order: Vec<u32> = memory::reserve(ORDER, n_samples)?;
-            order.extend(cells.into_iter().map(f64::row_of));
-            Ok(order)
-        })?;
-        let mut values = memory::reserve(ORDER, y.len())?;
-        let mut ranks = memory::reserve(ORDER, y.len() - n_samples.min(y.len()))?;
-        for (output, order) in orders.iter().enumerate() {
-            runtime.check_interrupt()?;
-            values.extend(order.iter().map(|&row| y[row as usize * n_outputs + output]));
-            if output > 0 {
-                let of_row = inverse(order)?;
-                ranks.extend(orders[0].iter().map(|&row| of_row[row as usize]));
-            }
-        }
-        Ok(Self { values, ranks, of_row: inverse(&orders[0])? })
-    }
-
-    /// The targets by rank.
-    pub fn targets(&self) -> RankedTargets<'_> {
-        RankedTargets { values: &self.values, ranks: &self.ranks, n_samples: self.of_row.len() }
-    }
-}
-
-/// The place of each row in an order.
-fn inverse(order: &[u32]) -> Result<Vec<u32>> {
-    let mut places = memory::zeros(ORDER, order.len())?;
-    (0..).zip(order).for_each(|(place, &row)| places[row as usize] = place);
-    Ok(places)
-}
-
-/// Lists of the training rows in the leaves of trees.
-pub trait RowsOfLeaves: Sync {
-    /// Number of trees.
-    fn n_trees(&self) -> usize;
-    /// Calls `visit` with the rows of a leaf. Fails unless the node is a leaf of the tree.
-    fn visit(&self, tree: usize, leaf: i64, visit: impl FnMut(RowWeight)) -> Result<()>;
-}
-
-impl RowsOfLeaves for LeafRows<'_> {
-    fn n_trees(&self) -> usize {
-        LeafRows::n_trees(self)
-    }
-
-    #[inline]
-    fn visit(&self, tree: usize, leaf: i64, visit: impl FnMut(RowWeight)) -> Result<()> {
-        LeafRows::visit(self, tree, leaf, visit)
-    }
-}
-
-/// The leaves that query rows reach, and which of the trees count for each.
-#[derive(Debug, Clone, Copy)]
-pub struct QueryLeaves<'a> {
-    /// Ids of nodes, row-major `(n_query, n_trees)`.
-    pub ids: &'a [i64],
-    /// In the shape of `ids`, 0 where a tree does not count. `None` if all count.
-    pub counts: Option<&'a [u8]>,
-}
-
-impl QueryLeaves<'_> {
-    /// Number of rows. Fails unless there is a leaf for each of them and each tree.
-    pub fn n_rows(&self, n_trees: usize) -> Result<usize> {
-        let n_query = self.ids.len() / n_trees.max(1);
-        if n_query * n_trees != self.ids.len() || self.counts.is_some_and(|counts| counts.len() != self.ids.len()) {
-            let (got, expected) = (format!("{} leaves", self.ids.len()), format!("a leaf for each of {n_trees} trees"));
-            return Err(Error::ShapeMismatch { what: "leaves", expected, got });
-        }
-        Ok(n_query)
-    }
-
-    /// The trees that count for a row, each with the leaf that the row reaches.
-    pub fn leaves(&self, row: usize, n_trees: usize) -> impl Iterator<Item = (usize, i64)> + '_ {
-        let own = row * n_trees..(row + 1) * n_trees;
-        let counts = self.counts.map(|counts| &counts[own.clone()]);
-        let leaves = self.ids[own].iter().copied().enumerate();
-        leaves.filter(move |&(tree, _)| counts.is_none_or(|counts| counts[tree] != 0))
-    }
 }
 
 /// How rows of leaves are weighed and put together.

@@ -1,9 +1,9 @@
 //! How often training rows lie in the leaves that query rows reach: the proximity counts of quantile
 //! forests.
 
-use super::idle::Idle;
-use super::quantiles::{QueryLeaves, RowsOfLeaves};
+use super::query::{QueryLeaves, RowsOfLeaves};
 use crate::error::{Error, Result};
+use crate::forest::idle::Idle;
 use crate::memory;
 use crate::runtime::Runtime;
 

@@ -10,9 +10,9 @@
 //! Steps are added up by the distinct times of all training rows, and once at the end along the times
 //! that have a step: so a curve costs the rows of the leaves, up to a logarithm.
 
-use super::idle::Idle;
-use super::quantiles::{QueryLeaves, RowsOfLeaves};
+use super::query::{QueryLeaves, RowsOfLeaves};
 use crate::error::{Error, Result};
+use crate::forest::idle::Idle;
 use crate::memory;
 use crate::runtime::Runtime;
 
