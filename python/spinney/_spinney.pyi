@@ -371,6 +371,7 @@ class Rounds:
         seeds: NDArray[np.uint64],
         uniform: NDArray[np.float64] | None = None,
         n_in_bag: int = 0,
+        has_losses: bool = True,
         watcher: Callable[[int], None] | None = None,
     ) -> NDArray[np.float64]: ...
     def take_trees(self) -> Forest: ...

@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 
 use super::bins::Bins;
 use super::gradients::{Bin, Gradients};
-use super::growth::{self, Engine, Gain, SearchedNode};
+use super::growth::{self, Engine, Gain, Grown, SearchedNode};
 use crate::criterion::Statistics;
 use crate::criterion::squared_error::{SquaredError, SumTotals};
 use crate::criterion::sums::SumPushed;
@@ -24,7 +24,6 @@ use crate::params::ValidTreeParams;
 use crate::runtime::Runtime;
 use crate::split::best::Best;
 use crate::split::{Candidate, Search};
-use crate::tree::Tree;
 
 /// The criterion: all rows of a bag weigh 1.
 type Criterion<'a> = SquaredError<'a, SmallWeights<'a>>;
@@ -56,7 +55,7 @@ pub fn grow(
     target: &Target,
     params: &ValidTreeParams,
     runtime: &Runtime<'_>,
-) -> Result<Option<Tree>> {
+) -> Result<Option<Grown>> {
     // All rows of the bag weigh 1, and sums fit in 64 bits.
     let TargetValues::Numbers(numbers) = target.values() else { return Ok(None) };
     let is_unit = matches!(target.weights(), Weights::Unit | Weights::Present(_));
@@ -119,6 +118,10 @@ impl<'c> Engine for Exact<'_, 'c> {
 
     fn totals(&self, samples: &[u32]) -> Self::Totals {
         self.search.criterion.totals(samples)
+    }
+
+    fn totals_of(&self, _: &Bin) -> Option<Self::Totals> {
+        None
     }
 
     fn minus(&self, node: &Self::Totals, child: &Self::Totals) -> Self::Totals {
@@ -260,61 +263,12 @@ impl<'c> Engine for Exact<'_, 'c> {
 mod tests {
     use std::sync::atomic::AtomicBool;
 
-    use ndarray::Array2;
     use proptest::prelude::*;
 
     use super::*;
-    use crate::data::sparse::{Format, SparseView};
+    use crate::boost::examples::{dataset, matrix, noise};
+    use crate::boost::leaves::RowsByNode;
     use crate::params::{CriterionKind, TreeParams};
-
-    /// Numbers that look random.
-    fn noise(seed: u64, at: usize) -> f64 {
-        let mixed = (seed ^ at as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        let mixed = (mixed ^ mixed >> 29).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        (mixed >> 11) as f64 / (1u64 << 53) as f64
-    }
-
-    /// Columns of two, some or very many distinct values; those of two are codes of one number.
-    fn matrix(n: usize, n_features: usize, seed: u64) -> Array2<f64> {
-        Array2::from_shape_fn((n, n_features), |(row, column)| {
-            let value = noise(seed, row * n_features + column);
-            match column % 4 {
-                0 => value,
-                1 => (value * 9.0).floor(),
-                2 => f64::from(u8::from((noise(seed, row) * 8.0) as usize == column)),
-                _ => (value * value * 700.0).floor(),
-            }
-        })
-    }
-
-    /// The matrix as a data set; with some cells missing, or with most cells 0 and the others stored.
-    fn dataset(mut x: Array2<f64>, seed: u64, has_missing: bool, is_sparse: bool) -> Dataset {
-        let (n, n_features) = x.dim();
-        for ((row, column), cell) in x.indexed_iter_mut() {
-            let share = noise(seed ^ 0x5151, row * n_features + column);
-            if has_missing && column % 3 != 1 && share < 0.15 {
-                *cell = f64::NAN;
-            } else if is_sparse && (share > 0.5 || *cell == 0.0) {
-                *cell = 0.0;
-            } else if is_sparse && column % 2 == 0 {
-                *cell -= 0.3;
-            }
-        }
-        let runtime = Runtime::unstoppable();
-        if !is_sparse {
-            return Dataset::from_dense(x.view(), &runtime).unwrap();
-        }
-        let (mut indptr, mut indices, mut values) = (vec![0i64], Vec::new(), Vec::new());
-        for row in 0..n {
-            for column in (0..n_features).filter(|&column| x[[row, column]] != 0.0) {
-                indices.push(column as i64);
-                values.push(x[[row, column]]);
-            }
-            indptr.push(indices.len() as i64);
-        }
-        let view = SparseView::new((n, n_features), Format::Csr, &indptr, &indices, &values).unwrap();
-        Dataset::from_sparse(&view, &runtime).unwrap()
-    }
 
     #[test]
     fn threads_do_not_show() {
@@ -335,7 +289,8 @@ mod tests {
             grow(&data, &bins, &target, &params, &runtime).unwrap()
         });
         assert_eq!(one, three);
-        assert_eq!(one, Some(crate::grow::grow(&data, &target, &params, 0, &Runtime::unstoppable()).unwrap()));
+        let found = one.map(|grown| grown.tree);
+        assert_eq!(found, Some(crate::grow::grow(&data, &target, &params, 0, &Runtime::unstoppable()).unwrap()));
     }
 
     proptest! {
@@ -379,7 +334,21 @@ mod tests {
             };
             let params = params.check(n, n_features).unwrap();
             let bins = Bins::of((&data, target.weights()), None, &runtime).unwrap().unwrap();
-            if let Some(found) = grow(&data, &bins, &target, &params, &runtime).unwrap() {
+            if let Some(Grown { tree: found, rows }) = grow(&data, &bins, &target, &params, &runtime).unwrap() {
+                if rows.len() == n {
+                    let descended = RowsByNode::new(&data, &found, &runtime).unwrap();
+                    let kept = RowsByNode::of_grown(rows, &found);
+                    for node in 0..found.node_count() {
+                        let sorted = |rows: &[u32]| {
+                            let mut rows = rows.to_vec();
+                            rows.sort_unstable();
+                            rows
+                        };
+                        prop_assert_eq!(sorted(kept.of(node)), sorted(descended.of(node)));
+                        let is_leaf = found.nodes().children_left[node] < 0;
+                        prop_assert!(!is_leaf || kept.of(node).is_sorted());
+                    }
+                }
                 prop_assert_eq!(found, crate::grow::grow(&data, &target, &params, 0, &runtime).unwrap());
             } else {
                 // Sums of wide gradients do not fit.

@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
-use super::bins::{BinnedColumn, Bins};
+use super::bins::{BinnedColumn, Bins, MAX_BINS};
 use super::histogram::{self, Cell, Histogram};
 use super::search::{self, Scratch};
 use crate::bitset::Bitset;
@@ -44,6 +44,8 @@ pub trait Engine: Sync {
     /// A cell for each row of the data set.
     fn rows(&self) -> &[Self::Cell];
     fn totals(&self, samples: &[u32]) -> Self::Totals;
+    /// The same of rows that a cell has, if it tells.
+    fn totals_of(&self, rows: &Self::Cell) -> Option<Self::Totals>;
     fn minus(&self, node: &Self::Totals, child: &Self::Totals) -> Self::Totals;
     /// The facts that a tree keeps of a node.
     fn facts<'a>(&'a self, samples: &'a [u32], depth: u64, totals: &'a Self::Totals) -> impl NodeFacts + 'a;
@@ -178,6 +180,14 @@ pub struct Growth<'a, E: Engine> {
     part: Part,
 }
 
+/// A tree with the rows that it was grown on.
+#[derive(Debug, PartialEq)]
+pub struct Grown {
+    pub tree: Tree,
+    /// Those of each node one after the other; none if they were not kept so.
+    pub rows: Vec<u32>,
+}
+
 /// Grows a tree. `target` has the weights; rows of weight 0 take no part. All features on a path from the
 /// root are in one group of `interactions`, if these are given.
 pub fn grow<E: Engine>(
@@ -186,7 +196,7 @@ pub fn grow<E: Engine>(
     engine: &E,
     (params, interactions): (&ValidTreeParams, Option<&[Vec<u32>]>),
     runtime: &Runtime<'_>,
-) -> Result<Tree> {
+) -> Result<Grown> {
     let mut samples = Samples::new(target.weighted_samples(), data.n_samples(), false);
     let root = samples.root();
     let mut members = vec![u32::MAX; data.n_samples()];
@@ -218,7 +228,10 @@ pub fn grow<E: Engine>(
         records.fold_gains();
     }
     let tree = records.into_tree()?;
-    if params.ccp_alpha > 0.0 { tree.pruned(params.ccp_alpha, runtime) } else { Ok(tree) }
+    if params.ccp_alpha > 0.0 {
+        return Ok(Grown { tree: tree.pruned(params.ccp_alpha, runtime)?, rows: Vec::new() });
+    }
+    Ok(Grown { tree, rows: samples.into_ids() })
 }
 
 impl Allowed {
@@ -393,12 +406,13 @@ impl<E: Engine> Growth<'_, E> {
         histogram: Histogram<E::Cell>,
     ) -> Option<Fork<'s, E>> {
         let Node { mut samples, totals, depth, key, number, allowed, .. } = node;
+        let known = self.cell_of_left(&cut, &histogram).and_then(|left| self.engine.totals_of(&left));
         let n_left = self.partition(&mut samples, &mut cut, (&histogram, number));
         let (left_ids, right_ids) = samples.ids().split_at(n_left);
-        let left_is_small = n_left <= right_ids.len();
-        let small = self.engine.totals(if left_is_small { left_ids } else { right_ids });
-        let large = self.engine.minus(&totals, &small);
-        let (of_left, of_right) = if left_is_small { (small, large) } else { (large, small) };
+        let left_is_small = known.is_some() || n_left <= right_ids.len();
+        let few = known.unwrap_or_else(|| self.engine.totals(if left_is_small { left_ids } else { right_ids }));
+        let rest = self.engine.minus(&totals, &few);
+        let (of_left, of_right) = if left_is_small { (few, rest) } else { (rest, few) };
         let Gain { priority, kept } = self.engine.gain(&totals, [&of_left, &of_right])?;
         // All nodes have their turn. The deepest come first, so that few wait with their histograms.
         let priority = if self.params.max_leaf_nodes.is_some() { priority } else { depth as f64 };
@@ -425,6 +439,21 @@ impl<E: Engine> Growth<'_, E> {
         Some(Fork { priority, id, split: split.with_gain(kept), children, histogram })
     }
 
+    /// The cell of the rows that a loose cut sends left, if the histogram has all rows.
+    fn cell_of_left(&self, cut: &Candidate, histogram: &[E::Cell]) -> Option<E::Cell> {
+        let column = &self.bins.columns[cut.feature as usize];
+        if !cut.is_loose || column.zero.is_some() {
+            return None;
+        }
+        let mut left = E::Cell::default();
+        for (cell, is_left) in histogram[column.first..][..column.n_bins].iter().zip(left_bins(cut, column)) {
+            if is_left {
+                left.add(cell);
+            }
+        }
+        Some(left)
+    }
+
     /// Moves the rows that go left to the front, and gives a loose cut the ranks beside it that the node has.
     /// Returns how many rows go left.
     fn partition(
@@ -446,13 +475,13 @@ impl<E: Engine> Growth<'_, E> {
                 Columns::Sparse(_) => self.partition_sparse(samples, cut.feature, goes_left),
             };
         }
-        let left = LeftBins::of(cut, column);
+        let is_left = left_bins(cut, column);
         let n_left = match self.data.columns() {
             Columns::Dense(columns) => {
                 let bins = column.of_rows(columns.column(cut.feature));
-                samples.partition(|_, row| left.has(bins[row as usize].into()))
+                samples.partition(|_, row| is_left[usize::from(bins[row as usize])])
             }
-            Columns::Sparse(_) => self.partition_sparse(samples, cut.feature, |rank| left.has(column.bin(rank))),
+            Columns::Sparse(_) => self.partition_sparse(samples, cut.feature, |rank| is_left[column.bin(rank)]),
         };
         if matches!(cut.cut, Cut::Ranks(_)) {
             return n_left;
@@ -533,32 +562,15 @@ impl<E: Engine> Growth<'_, E> {
     }
 }
 
-/// The bins that a loose cut sends left.
-struct LeftBins {
-    last: usize,
-    missing: Option<usize>,
-    set: Option<[u64; 4]>,
-}
-
-impl LeftBins {
-    fn of(cut: &Candidate, column: &BinnedColumn) -> Self {
-        let missing = (column.has_missing && !column.is_categorical).then(|| column.n_bins - 1);
-        match cut.cut {
-            // Of categories, missing ones are one more.
-            Cut::Ranks(set) => Self { last: 0, missing: None, set: Some(set) },
-            _ => {
-                Self { last: column.bin(cut.last_left), missing: missing.filter(|_| cut.missing_go_left()), set: None }
-            }
-        }
-    }
-
-    #[inline]
-    fn has(&self, bin: usize) -> bool {
-        match self.set {
-            Some(set) => set[bin / 64] >> (bin % 64) & 1 == 1,
-            None => bin <= self.last || self.missing == Some(bin),
-        }
-    }
+/// By bin, whether a loose cut sends it left.
+fn left_bins(cut: &Candidate, column: &BinnedColumn) -> [bool; MAX_BINS] {
+    let missing = (column.has_missing && !column.is_categorical && cut.missing_go_left()).then(|| column.n_bins - 1);
+    let last = column.bin(cut.last_left);
+    std::array::from_fn(|bin| match cut.cut {
+        // Of categories, missing ones are one more.
+        Cut::Ranks(set) => set[bin / 64] >> (bin % 64) & 1 == 1,
+        _ => bin <= last || missing == Some(bin),
+    })
 }
 
 impl<E: Engine> Ord for Fork<'_, E> {

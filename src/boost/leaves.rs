@@ -38,6 +38,24 @@ impl RowsByNode {
         Ok(Self { rows, ranges })
     }
 
+    /// The rows that a tree was grown on, in the order of its leaves. O(rows).
+    pub fn of_grown(mut rows: Vec<u32>, tree: &Tree) -> Self {
+        let nodes = tree.nodes();
+        let mut ranges = vec![0..rows.len(); tree.node_count()];
+        for node in (0..tree.node_count()).filter(|&node| nodes.children_left[node] != TREE_LEAF) {
+            let [left, right] = [nodes.children_left[node], nodes.children_right[node]].map(|child| child as usize);
+            let Range { start, end } = ranges[node].clone();
+            let middle = start + nodes.n_node_samples[left] as usize;
+            (ranges[left], ranges[right]) = (start..middle, middle..end);
+        }
+        // A leaf whose split did not have its turn has the rows of its children one after the other.
+        for leaf in (0..tree.node_count()).filter(|&node| nodes.children_left[node] == TREE_LEAF) {
+            #[allow(clippy::stable_sort_primitive, reason = "it merges runs that are sorted")]
+            rows[ranges[leaf].clone()].sort();
+        }
+        Self { rows, ranges }
+    }
+
     /// The rows that reach a node.
     pub fn of(&self, node: usize) -> &[u32] {
         &self.rows[self.ranges[node].clone()]

@@ -9,6 +9,9 @@ mod bins;
 mod bundles;
 mod cox;
 mod exact;
+#[cfg(test)]
+mod examples;
+mod fixed;
 mod gradients;
 mod growth;
 mod histogram;
@@ -17,6 +20,7 @@ mod loss;
 mod newton;
 mod objective;
 mod search;
+mod slopes;
 
 use std::sync::Arc;
 
@@ -33,6 +37,7 @@ use crate::runtime::Runtime;
 use crate::tree::packed::PackedTree;
 use crate::tree::{TREE_LEAF, Tree};
 use bins::Bins;
+use growth::Grown;
 use leaves::RowsByNode;
 use loss::LeafRows;
 use newton::{Derivatives, Regularization};
@@ -84,10 +89,12 @@ pub struct Draw<'a> {
     pub seeds: &'a [u64],
     /// Whether the trees are grown on a row; all if not given.
     pub in_bag: Option<&'a [bool]>,
+    /// Whether losses are asked for. They take a logarithm a row for some losses.
+    pub has_losses: bool,
 }
 
 /// Mean losses: of the rows out of bag before the round, then of the rows in bag and of those out of
-/// bag after it. NaN where there are no such rows.
+/// bag after it. NaN where there are no such rows, and where they are not asked for.
 pub type RoundLosses = [f64; 3];
 
 impl Settings {
@@ -149,7 +156,10 @@ impl Rounds {
             let (what, got) = ("the draws of a round", format!("{} seeds", draw.seeds.len()));
             return Err(Error::ShapeMismatch { what, expected: format!("{n_raw} seeds and a bool per row"), got });
         }
-        let before = draw.in_bag.map_or(f64::NAN, |in_bag| self.mean_loss(|row| !in_bag[row]));
+        let out_of_bag = draw.in_bag.filter(|_| draw.has_losses);
+        let mean_loss_out_of_bag =
+            |rounds: &Self| out_of_bag.map_or(f64::NAN, |in_bag| rounds.mean_loss(|row| !in_bag[row]));
+        let before = mean_loss_out_of_bag(self);
         if let Objective::Rows(Loss::Huber { level }) = self.settings.objective {
             let rows = self.target.weighted_samples();
             let all = LeafRows { rows: &rows, ..self.leaf_rows(&[]) };
@@ -167,14 +177,19 @@ impl Rounds {
         }
         self.predict_raw();
         let is_in = |row: usize| draw.in_bag.is_none_or(|in_bag| in_bag[row]);
-        Ok([before, self.mean_loss(is_in), self.mean_loss(|row| !is_in(row))])
+        let after = if draw.has_losses { self.mean_loss(is_in) } else { f64::NAN };
+        Ok([before, after, mean_loss_out_of_bag(self)])
     }
 
     /// Grows the tree of one raw prediction, and adds its leaves to the sums.
     fn grow(&mut self, tree: usize, pulls: &[f64], bag: &Target, seed: u64, runtime: &Runtime<'_>) -> Result<()> {
         let params = self.params.with_seed(seed);
-        let grown = self.grow_structure(tree, pulls, bag, &params, runtime)?;
-        let by_node = RowsByNode::new(&self.data, &grown, runtime)?;
+        let Grown { tree: grown, rows } = self.grow_structure(tree, pulls, bag, &params, runtime)?;
+        let by_node = if rows.len() == self.y.len() {
+            RowsByNode::of_grown(rows, &grown)
+        } else {
+            RowsByNode::new(&self.data, &grown, runtime)?
+        };
         let leaf_value = |node: usize| {
             if self.settings.l2.is_some() && self.settings.objective.has_curvature() {
                 return grown.nodes().value[node];
@@ -203,15 +218,19 @@ impl Rounds {
         bag: &Target,
         params: &ValidForestParams,
         runtime: &Runtime<'_>,
-    ) -> Result<Tree> {
+    ) -> Result<Grown> {
         let settings = &self.settings;
+        let by_columns = |target: &Target| {
+            let tree = grow_tree(&self.data, target, params, runtime)?;
+            Ok(Grown { tree, rows: Vec::new() })
+        };
         let Some(bins) = &self.bins else {
-            return grow_tree(&self.data, &bag.refilled(pulls)?, params, runtime);
+            return by_columns(&bag.refilled(pulls)?);
         };
         if !settings.needs_newton() {
             let target = bag.refilled(pulls)?;
             let grown = exact::grow(&self.data, bins, &target, params.tree(), runtime)?;
-            return grown.map_or_else(|| grow_tree(&self.data, &target, params, runtime), Ok);
+            return grown.map_or_else(|| by_columns(&target), Ok);
         }
         let curvatures = match settings.l2 {
             Some(_) => settings.objective.curvatures(self.predicted(), tree, pulls),

@@ -13,17 +13,17 @@
 use std::cmp::Ordering;
 
 use super::bins::Bins;
-use super::growth::{self, Engine, Gain, SearchedNode};
-use super::histogram::Cell;
+use super::fixed::Fixed;
+use super::growth::{self, Engine, Gain, Grown, SearchedNode};
+use super::slopes::{Short, Slopes, Wide};
+use crate::data::target::Weights;
 use crate::data::{Dataset, Target};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::grow::facts::NodeFacts;
-use crate::num::exponent;
 use crate::params::ValidTreeParams;
 use crate::rng::Permutation;
 use crate::runtime::Runtime;
 use crate::split::Candidate;
-use crate::tree::Tree;
 
 /// Children of smaller sums of second derivatives are illegal, as in scikit-learn's histogram boosting.
 const LEAST_HESSIAN: f64 = 1e-3;
@@ -36,12 +36,8 @@ const NOISE: f64 = 1e-13;
 const SEGMENTS: usize = 8;
 /// Bounds are raised by this share, as they are rounded.
 const SLACK: f64 = 1.0 + 1e-9;
-/// Sums of fixed-point numbers are below `2^SUM_BITS`.
-const SUM_BITS: i32 = 61;
-/// If all weights together are below this, a row is rounded before it is weighted: then a weight of k is
-/// exactly k copies.
-const WEIGHED_EXACTLY: u64 = 1 << 26;
-
+/// Sums of fixed-point gradients are below `2^GRADIENT_BITS`.
+const GRADIENT_BITS: i32 = 61;
 /// What splits minimise besides the loss, and where they may be.
 #[derive(Debug, Clone, Copy)]
 pub struct Regularization {
@@ -58,39 +54,6 @@ pub struct Derivatives<'a> {
     pub curvatures: &'a [f64],
 }
 
-/// Sums over the rows of a bin.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Sums {
-    gradient: i64,
-    hessian: i64,
-    n: u32,
-    /// Of squared gradients, rounded up, in a unit of which all rows together have less than 2^32.
-    squares: u32,
-}
-
-impl Cell for Sums {
-    #[inline]
-    fn n(&self) -> u32 {
-        self.n
-    }
-
-    #[inline]
-    fn add(&mut self, other: &Self) {
-        self.gradient += other.gradient;
-        self.hessian += other.hessian;
-        self.n += other.n;
-        self.squares += other.squares;
-    }
-
-    #[inline]
-    fn subtract(&mut self, other: &Self) {
-        self.gradient -= other.gradient;
-        self.hessian -= other.hessian;
-        self.n -= other.n;
-        self.squares -= other.squares;
-    }
-}
-
 /// Grows a tree. `target` has the weights; rows of weight 0 take no part.
 pub fn grow(
     (data, bins): (&Dataset, &Bins),
@@ -99,15 +62,25 @@ pub fn grow(
     regularization: Regularization,
     interactions: Option<&[Vec<u32>]>,
     runtime: &Runtime<'_>,
-) -> Result<Tree> {
-    let engine = Newton::new(target, derivatives, params, regularization)?;
-    growth::grow((data, bins), target, &engine, (params, interactions), runtime)
+) -> Result<Grown> {
+    let samples = target.weighted_samples();
+    let curvatures = || samples.iter().map(|&row| derivatives.curvatures[row as usize]);
+    let (least, most) = (curvatures().fold(f64::INFINITY, f64::min), curvatures().fold(f64::NEG_INFINITY, f64::max));
+    let is_constant = matches!(target.weights(), Weights::Unit | Weights::Present(_)) && least == most;
+    let given = (target, derivatives, &samples[..]);
+    let how = (params, interactions);
+    if Short::holds(samples.len()) && (is_constant || (!regularization.reads_bins && least >= 0.0)) {
+        let engine = Newton::<Short>::new(given, params, regularization, is_constant)?;
+        return growth::grow((data, bins), target, &engine, how, runtime);
+    }
+    let engine = Newton::<Wide>::new(given, params, regularization, false)?;
+    growth::grow((data, bins), target, &engine, how, runtime)
 }
 
 /// What the searches of all nodes of a tree share. Gradients are multiples of one unit, second derivatives
 /// of another.
-struct Newton<'a> {
-    rows: Vec<Sums>,
+struct Newton<'a, C> {
+    rows: Vec<C>,
     target: &'a Target,
     params: &'a ValidTreeParams,
     min_leaf: u32,
@@ -115,6 +88,8 @@ struct Newton<'a> {
     gradient_unit: f64,
     hessian_unit: f64,
     square_unit: f64,
+    /// The second derivative of each row, if that is all that cells know of them.
+    constant: Option<i64>,
     /// In units of second derivatives.
     l2: f64,
     least_hessian: f64,
@@ -129,63 +104,52 @@ pub struct Totals {
     weight: u64,
 }
 
-impl<'a> Newton<'a> {
+impl<'a, C: Slopes> Newton<'a, C> {
     fn new(
-        target: &'a Target,
-        derivatives: &Derivatives<'_>,
+        (target, derivatives, samples): (&'a Target, &Derivatives<'_>, &[u32]),
         params: &'a ValidTreeParams,
         Regularization { l2, reads_bins }: Regularization,
+        is_constant: bool,
     ) -> Result<Self> {
         let weights = target.weights();
-        let samples = target.weighted_samples();
         let total: u64 = samples.iter().map(|&row| weights.get(row as usize)).sum();
-        let is_exact = total < WEIGHED_EXACTLY;
-        let fix = |numbers: &[f64]| {
-            let of_samples = || samples.iter().map(|&row| numbers[row as usize]);
-            if let Some(number) = of_samples().find(|number| !number.is_finite()) {
-                let (got, expected) = (number.to_string(), "finite".into());
-                return Err(Error::InvalidArgument { name: "the derivatives of the loss", got, expected });
-            }
-            let peak = of_samples().map(f64::abs).fold(0.0, f64::max);
-            // The least ones would need a scale beyond f64.
-            let bits = if peak > 0.0 { exponent(peak).max(-900) + 1 } else { 0 };
-            let scale = f64::powi(2.0, SUM_BITS - (total.max(1).ilog2() as i32 + 1) - bits);
-            let fixed = |row: usize| {
-                let weight = weights.get(row);
-                let number = numbers[row] * scale;
-                if is_exact { number.round() as i64 * weight as i64 } else { (number * weight as f64).round() as i64 }
-            };
-            let mut all = vec![0; numbers.len()];
-            for &row in &samples {
-                all[row as usize] = fixed(row as usize);
-            }
-            Ok((all, target.weight_unit() / scale))
-        };
-        let (gradients, gradient_unit) = fix(derivatives.pulls)?;
-        let (hessians, hessian_unit) = fix(derivatives.curvatures)?;
+        let given = (samples, weights, total);
+        let gradients = Fixed::new(derivatives.pulls, given, GRADIENT_BITS)?;
+        let hessians = Fixed::new(derivatives.curvatures, given, C::HESSIAN_BITS)?;
+        let constant = samples.first().filter(|_| is_constant).map(|&row| hessians.of(row as usize));
         let square = |fixed: i64| fixed as f64 * fixed as f64;
-        let squares: f64 = gradients.iter().map(|&fixed| square(fixed)).sum();
+        let squares: f64 =
+            if reads_bins { samples.iter().map(|&row| square(gradients.of(row as usize))).sum() } else { 0.0 };
         let square_unit = (squares / f64::from(1u32 << 31)).max(1.0);
-        let row = |(&gradient, &hessian): (&i64, &i64)| Sums {
-            gradient,
-            hessian,
-            n: 1,
-            squares: (square(gradient) / square_unit).ceil() as u32,
-        };
+        let mut rows = vec![C::default(); target.n_samples()];
+        for &row in samples {
+            let row = row as usize;
+            let (gradient, hessian) = (gradients.of(row), constant.unwrap_or_else(|| hessians.of(row)));
+            let squares = if reads_bins { (square(gradient) / square_unit).ceil() as u32 } else { 0 };
+            rows[row] = C::of_row(gradient, hessian, squares, is_constant);
+        }
+        let unit = |fixed: &Fixed<'_>| target.weight_unit() / fixed.scale();
+        let hessian_unit = unit(&hessians);
         Ok(Self {
-            rows: gradients.iter().zip(&hessians).map(row).collect(),
+            rows,
             target,
             params,
             min_leaf: u32::try_from(params.min_samples_leaf.max(1)).unwrap_or(u32::MAX),
             reads_bins,
-            gradient_unit,
+            gradient_unit: unit(&gradients),
             hessian_unit,
             square_unit,
+            constant,
             l2: l2 / hessian_unit,
             least_hessian: LEAST_HESSIAN / hessian_unit,
             smoothing: CATEGORY_SMOOTHING / hessian_unit,
             total_weight: total as f64 * target.weight_unit(),
         })
+    }
+
+    #[inline]
+    fn hessian(&self, sums: &C) -> i64 {
+        sums.hessian(self.constant)
     }
 
     fn at(&self, gradient: i64, hessian: i64, n: u32) -> AtNode {
@@ -212,14 +176,13 @@ struct AtNode {
 
 impl AtNode {
     /// The score of a cut that has these sums on the left: its gain, plus `l2 mean^2`. Gradients are taken
-    /// from what the mean predicts, so that large ones do not cancel.
+    /// from what the mean predicts, so that large ones do not cancel. One division serves both sides.
     #[inline]
     fn score(self, gradient: f64, hessian: f64) -> f64 {
-        let side = |gradient: f64, hessian: f64| {
-            let excess = gradient - self.mean * (hessian + self.l2);
-            excess * excess / (hessian + self.l2)
-        };
-        side(gradient, hessian) + side(self.gradient as f64 - gradient, self.hessian as f64 - hessian)
+        let (left, right) = (hessian + self.l2, self.hessian as f64 - hessian + self.l2);
+        let of_left = gradient - self.mean * left;
+        let of_right = self.gradient as f64 - gradient - self.mean * right;
+        (of_left * of_left * right + of_right * of_right * left) / (left * right)
     }
 
     fn gain(self, score: f64) -> f64 {
@@ -256,23 +219,28 @@ fn precedes(order: &Permutation, new: &Candidate, old: &Candidate) -> bool {
     place(new) < place(old)
 }
 
-impl Engine for Newton<'_> {
-    type Cell = Sums;
+impl<C: Slopes> Engine for Newton<'_, C> {
+    type Cell = C;
     type Totals = Totals;
     type AtNode = AtNode;
     type Best = Leader;
     const KEEPS_GAINS: bool = true;
 
-    fn rows(&self) -> &[Sums] {
+    fn rows(&self) -> &[C] {
         &self.rows
     }
 
     fn totals(&self, samples: &[u32]) -> Totals {
         samples.iter().fold(Totals { gradient: 0, hessian: 0, weight: 0 }, |totals, &row| Totals {
-            gradient: totals.gradient + self.rows[row as usize].gradient,
-            hessian: totals.hessian + self.rows[row as usize].hessian,
+            gradient: totals.gradient + self.rows[row as usize].gradient(),
+            hessian: totals.hessian + self.hessian(&self.rows[row as usize]),
             weight: totals.weight + self.target.weights().get(row as usize),
         })
+    }
+
+    fn totals_of(&self, rows: &C) -> Option<Totals> {
+        let weight = matches!(self.target.weights(), Weights::Unit).then(|| rows.n().into())?;
+        Some(Totals { gradient: rows.gradient(), hessian: self.hessian(rows), weight })
     }
 
     fn minus(&self, node: &Totals, child: &Totals) -> Totals {
@@ -306,7 +274,7 @@ impl Engine for Newton<'_> {
     }
 
     fn at_node(&self, node: &SearchedNode<'_, Self>) -> AtNode {
-        self.at(node.whole.gradient, node.whole.hessian, node.whole.n)
+        self.at(node.whole.gradient(), self.hessian(&node.whole), node.whole.n())
     }
 
     fn min_leaf(&self) -> u32 {
@@ -314,24 +282,25 @@ impl Engine for Newton<'_> {
     }
 
     #[inline]
-    fn score(&self, at: AtNode, left: &Sums) -> f64 {
-        let is_legal = left.n >= self.min_leaf
-            && at.n - left.n >= self.min_leaf
-            && left.hessian as f64 >= self.least_hessian
-            && (at.hessian - left.hessian) as f64 >= self.least_hessian;
-        if is_legal { at.score(left.gradient as f64, left.hessian as f64) } else { f64::NEG_INFINITY }
+    fn score(&self, at: AtNode, left: &C) -> f64 {
+        let (n, hessian) = (left.n(), self.hessian(left));
+        let is_legal = n >= self.min_leaf
+            && at.n - n >= self.min_leaf
+            && hessian as f64 >= self.least_hessian
+            && (at.hessian - hessian) as f64 >= self.least_hessian;
+        if is_legal { at.score(left.gradient() as f64, hessian as f64) } else { f64::NEG_INFINITY }
     }
 
-    fn may_hold(&self, at: AtNode, before: &Sums, bin: &Sums, floor: f64) -> bool {
-        if before.n + bin.n < self.min_leaf + 1 || at.n < before.n + 1 + self.min_leaf {
+    fn may_hold(&self, at: AtNode, before: &C, bin: &C, floor: f64) -> bool {
+        if before.n() + bin.n() < self.min_leaf + 1 || at.n < before.n() + 1 + self.min_leaf {
             return false;
         }
-        let size = f64::from(bin.n);
-        let of_bin = bin.gradient as f64;
-        let squares = f64::from(bin.squares) * self.square_unit;
+        let size = f64::from(bin.n());
+        let of_bin = bin.gradient() as f64;
+        let squares = bin.squares() as f64 * self.square_unit;
         let spread = (squares - of_bin * of_bin / size * (1.0 - 1e-14)).max(0.0);
         let most = at.hessian as f64 - self.least_hessian;
-        let hessians = [before.hessian as f64, (before.hessian + bin.hessian) as f64];
+        let hessians = [self.hessian(before) as f64, (self.hessian(before) + self.hessian(bin)) as f64];
         let [least, most] = hessians.map(|hessian| hessian.max(self.least_hessian).min(most));
         let reaches = |gradient: f64| {
             [least, most].into_iter().any(|hessian| {
@@ -341,7 +310,7 @@ impl Engine for Newton<'_> {
         };
         // The cuts that have `first` to `last` of the rows of the bin on the left.
         let may_be_between = |first: f64, last: f64| {
-            let sums = [first, last].map(|k| before.gradient as f64 + k / size * of_bin);
+            let sums = [first, last].map(|k| before.gradient() as f64 + k / size * of_bin);
             let widest = (size / 2.0).clamp(first, last);
             let around = (widest * (size - widest) / size * spread).sqrt();
             reaches(sums[0].min(sums[1]) - around) || reaches(sums[0].max(sums[1]) + around)
@@ -358,8 +327,8 @@ impl Engine for Newton<'_> {
         self.reads_bins
     }
 
-    fn compare_means(&self, a: &Sums, b: &Sums) -> Ordering {
-        let mean = |sums: &Sums| sums.gradient as f64 / (sums.hessian as f64 + self.l2 + self.smoothing);
+    fn compare_means(&self, a: &C, b: &C) -> Ordering {
+        let mean = |sums: &C| sums.gradient() as f64 / (self.hessian(sums) as f64 + self.l2 + self.smoothing);
         mean(a).total_cmp(&mean(b))
     }
 
@@ -385,12 +354,13 @@ impl Engine for Newton<'_> {
         best.candidate
     }
 
-    fn offer(&self, node: &SearchedNode<'_, Self>, left: &Sums, score: f64, candidate: Candidate, best: &mut Leader) {
+    fn offer(&self, node: &SearchedNode<'_, Self>, left: &C, score: f64, candidate: Candidate, best: &mut Leader) {
         let constraint = self.params.constraint(candidate.feature);
         if constraint != 0 {
             let mean = |gradient: i64, hessian: i64| gradient as f64 / (hessian as f64 + self.l2);
-            let right = mean(node.whole.gradient - left.gradient, node.whole.hessian - left.hessian);
-            let rise = right - mean(left.gradient, left.hessian);
+            let (whole, hessian) = (&node.whole, self.hessian(left));
+            let right = mean(whole.gradient() - left.gradient(), self.hessian(whole) - hessian);
+            let rise = right - mean(left.gradient(), hessian);
             if rise * f64::from(constraint) < 0.0 {
                 return;
             }
@@ -436,5 +406,59 @@ impl NodeFacts for Facts<'_> {
 
     fn write_value(&self, value: &mut [f64]) {
         value[0] = self.value;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::boost::examples::{dataset, matrix, noise};
+    use crate::params::{Count, CriterionKind, TreeParams};
+
+    proptest! {
+        /// Second derivatives are the same for all rows, or they are multiples that both cells hold exactly and
+        /// no cut is within a bin.
+        #[test]
+        fn short_cells_grow_the_trees_of_wide_ones(
+            n in 2usize..1200,
+            n_features in 1usize..7,
+            seed: u64,
+            is_constant: bool,
+            min_samples_leaf in 1u64..20,
+            max_leaf_nodes in prop::option::of(2u64..40),
+            l2 in prop_oneof![Just(0.0), 0.1..3.0f64],
+            share in 0.3f64..1.4,
+            has_missing: bool,
+            is_sparse: bool,
+        ) {
+            let runtime = Runtime::unstoppable();
+            let data = dataset(matrix(n, n_features, seed), seed, has_missing, is_sparse);
+            let pulls: Vec<f64> = (0..n).map(|row| noise(!seed, row) - 0.5).collect();
+            let curvature = |row: usize| if is_constant { 0.75 } else { (noise(seed, row) * 256.0).ceil() / 1024.0 };
+            let curvatures: Vec<f64> = (0..n).map(curvature).collect();
+            let counts: Vec<u32> = (0..n).map(|row| u32::from(row == 0 || noise(seed, !row) < share)).collect();
+            let target = Target::regression(&pulls, 1, None).unwrap().reweighted(&counts).unwrap();
+            let params = TreeParams {
+                min_samples_leaf: Count::Absolute(min_samples_leaf),
+                max_leaf_nodes,
+                max_depth: Some(6),
+                seed,
+                ..TreeParams::new(CriterionKind::SquaredError)
+            };
+            let params = params.check(n, n_features).unwrap();
+            let bins = Bins::of((&data, target.weights()), (!is_constant).then_some(255), &runtime).unwrap().unwrap();
+            let samples = target.weighted_samples();
+            let derivatives = Derivatives { pulls: &pulls, curvatures: &curvatures };
+            let given = (&target, &derivatives, &samples[..]);
+            let regularization = Regularization { l2, reads_bins: is_constant };
+            let short = Newton::<Short>::new(given, &params, regularization, is_constant).unwrap();
+            let wide = Newton::<Wide>::new(given, &params, regularization, false).unwrap();
+            let data = (&data, &bins);
+            let short = growth::grow(data, &target, &short, (&params, None), &runtime).unwrap();
+            let wide = growth::grow(data, &target, &wide, (&params, None), &runtime).unwrap();
+            prop_assert_eq!(short, wide);
+        }
     }
 }

@@ -81,7 +81,7 @@ impl PyRounds {
     /// tree. `uniform`, float64 of shape (n_rounds, n_samples), has numbers in [0, 1) that choose `n_in_bag`
     /// rows for the trees of each round; None means all. Returns mean losses, float64 of shape (n_rounds, 3):
     /// out of bag before the round, in bag and out of bag after it.
-    #[pyo3(signature = (seeds, uniform = None, n_in_bag = 0, watcher = None))]
+    #[pyo3(signature = (seeds, uniform = None, n_in_bag = 0, has_losses = true, watcher = None))]
     #[allow(clippy::needless_pass_by_value, reason = "the boundary to Python")]
     fn advance<'py>(
         &mut self,
@@ -89,6 +89,7 @@ impl PyRounds {
         seeds: PyReadonlyArray2<'py, u64>,
         uniform: Option<PyReadonlyArray2<'py, f64>>,
         n_in_bag: usize,
+        has_losses: bool,
         watcher: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Array2<'py, f64>> {
         let (n_rounds, n_raw) = seeds.as_array().dim();
@@ -100,7 +101,8 @@ impl PyRounds {
             let mut losses = Vec::with_capacity(3 * n_rounds);
             for round in 0..n_rounds {
                 let in_bag = uniform.map(|uniform| choose_rows(&uniform[round * n_samples..][..n_samples], n_in_bag));
-                let draw = Draw { seeds: &seeds[round * n_raw..][..n_raw], in_bag: in_bag.as_deref() };
+                let (seeds, in_bag) = (&seeds[round * n_raw..][..n_raw], in_bag.as_deref());
+                let draw = Draw { seeds, in_bag, has_losses };
                 losses.extend(rounds.advance(&draw, runtime)?);
                 runtime.advance();
             }

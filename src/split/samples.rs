@@ -43,6 +43,11 @@ impl Samples {
         self.root().set_positions();
     }
 
+    /// The rows in their order.
+    pub fn into_ids(self) -> Vec<u32> {
+        self.ids
+    }
+
     /// The root: the node of all rows.
     pub fn root(&mut self) -> SampleSet<'_> {
         SampleSet { start: 0, ids: &mut self.ids, scratch: &mut self.scratch, positions: &self.positions }

@@ -70,6 +70,8 @@ class BaseGradientBoosting(BoostedTrees, BaseTreeEstimator):
     _known: tuple[Any, NDArray[np.float64]] | None = None
     # The most bins of a column, if cuts are between bins alone.
     _max_bins: int | None = None
+    # Whether the losses of rounds are kept or read.
+    _reads_losses: bool = True
 
     loss: Any
     subsample: Any
@@ -465,7 +467,7 @@ class BaseGradientBoosting(BoostedTrees, BaseTreeEstimator):
         while first < self.n_estimators:
             n = min(n_at_once, self.n_estimators - first)
             uniform, seeds = self._draw(n, n_samples if draws_rows else None)
-            losses = loss.factor * rounds.advance(seeds, uniform, n_in_bag)
+            losses = loss.factor * rounds.advance(seeds, uniform, n_in_bag, self._reads_losses)
             self._keep_scores(first, losses, draws_rows)
             new = rounds.take_trees()
             self.forest_ = new if first == 0 else self.forest_.extended(new)

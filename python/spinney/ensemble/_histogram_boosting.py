@@ -75,6 +75,10 @@ class HistogramBoosting(BaseGradientBoosting):
         return self.n_estimators_
 
     @property
+    def _reads_losses(self) -> bool:  # type: ignore[override]
+        return self.do_early_stopping_ and isinstance(self.scoring, str) and self.scoring == "loss"
+
+    @property
     def _max_bins(self) -> int | None:  # type: ignore[override]
         return None if self.max_bins is None else int(self.max_bins)
 

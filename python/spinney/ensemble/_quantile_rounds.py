@@ -53,10 +53,14 @@ class RoundsOfLevels:
         self.delta = first.delta
 
     def advance(
-        self, seeds: NDArray[np.uint64], uniform: NDArray[np.float64] | None, n_in_bag: int
+        self,
+        seeds: NDArray[np.uint64],
+        uniform: NDArray[np.float64] | None,
+        n_in_bag: int,
+        has_losses: bool,
     ) -> NDArray[np.float64]:
         """Grow some rounds of each level; return mean losses, of shape (n_rounds, 3)."""
-        losses = [rounds.advance(seeds, uniform, n_in_bag) for rounds in self._each]
+        losses = [rounds.advance(seeds, uniform, n_in_bag, has_losses) for rounds in self._each]
         means: NDArray[np.float64] = np.mean(losses, axis=0)
         return means
 
