@@ -54,8 +54,7 @@ impl<'a> Fixed<'a> {
     }
 }
 
-/// The nearest integer, halves away from zero, of a number that is one of 64 bits: as `f64::round`, which is a
-/// call on processors of the baseline.
+/// `number.round()` as an integer, for numbers below 2^63. `f64::round` is a call on processors of the baseline.
 #[inline]
 fn round(number: f64) -> i64 {
     let whole = number as i64;

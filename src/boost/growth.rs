@@ -62,6 +62,18 @@ pub trait Engine: Sync {
     /// The score of a cut that has these rows on the left, the higher the better; minus infinity if it is
     /// illegal.
     fn score(&self, at: Self::AtNode, left: &Self::Cell) -> f64;
+    /// The scores of some cuts that leave enough rows on each side. `scratch` is memory.
+    fn score_all(
+        &self,
+        at: Self::AtNode,
+        lefts: &[Self::Cell],
+        _scratch: &mut [[f64; MAX_BINS]; 2],
+        scores: &mut [f64; MAX_BINS],
+    ) {
+        for (left, score) in lefts.iter().zip(scores) {
+            *score = self.score(at, left);
+        }
+    }
     /// Whether a cut within a bin may have a score of at least `floor`, given what is on the left before the
     /// bin.
     fn may_hold(&self, at: Self::AtNode, before: &Self::Cell, bin: &Self::Cell, floor: f64) -> bool;

@@ -12,7 +12,7 @@
 
 use std::cmp::Ordering;
 
-use super::bins::Bins;
+use super::bins::{Bins, MAX_BINS};
 use super::fixed::Fixed;
 use super::growth::{self, Engine, Gain, Grown, SearchedNode};
 use super::slopes::{Short, Slopes, Wide};
@@ -152,6 +152,12 @@ impl<'a, C: Slopes> Newton<'a, C> {
         sums.hessian(self.constant)
     }
 
+    /// Whether both sides have enough second derivatives, given the sum of those on the left.
+    #[inline]
+    fn suffices(&self, at: AtNode, hessian: f64) -> bool {
+        (hessian >= self.least_hessian) & (hessian <= at.hessian as f64 - self.least_hessian)
+    }
+
     fn at(&self, gradient: i64, hessian: i64, n: u32) -> AtNode {
         let mean = gradient as f64 / (hessian as f64 + self.l2);
         AtNode { gradient, hessian, n, mean: if mean.is_finite() { mean } else { 0.0 }, l2: self.l2 }
@@ -283,12 +289,27 @@ impl<C: Slopes> Engine for Newton<'_, C> {
 
     #[inline]
     fn score(&self, at: AtNode, left: &C) -> f64 {
-        let (n, hessian) = (left.n(), self.hessian(left));
-        let is_legal = n >= self.min_leaf
-            && at.n - n >= self.min_leaf
-            && hessian as f64 >= self.least_hessian
-            && (at.hessian - hessian) as f64 >= self.least_hessian;
-        if is_legal { at.score(left.gradient() as f64, hessian as f64) } else { f64::NEG_INFINITY }
+        let (n, hessian) = (left.n(), self.hessian(left) as f64);
+        let is_legal = n >= self.min_leaf && at.n - n >= self.min_leaf && self.suffices(at, hessian);
+        if is_legal { at.score(left.gradient() as f64, hessian) } else { f64::NEG_INFINITY }
+    }
+
+    /// Numbers are converted before scores are computed, so that a register holds several scores.
+    fn score_all(
+        &self,
+        at: AtNode,
+        lefts: &[C],
+        [gradients, hessians]: &mut [[f64; MAX_BINS]; 2],
+        scores: &mut [f64; MAX_BINS],
+    ) {
+        for (left, (gradient, hessian)) in lefts.iter().zip(gradients.iter_mut().zip(&mut *hessians)) {
+            (*gradient, *hessian) = (left.gradient() as f64, self.hessian(left) as f64);
+        }
+        let sums = gradients[..lefts.len()].iter().zip(&hessians[..lefts.len()]);
+        for (score, (&gradient, &hessian)) in scores.iter_mut().zip(sums) {
+            let of_cut = at.score(gradient, hessian);
+            *score = if self.suffices(at, hessian) { of_cut } else { f64::NEG_INFINITY };
+        }
     }
 
     fn may_hold(&self, at: AtNode, before: &C, bin: &C, floor: f64) -> bool {
@@ -418,8 +439,8 @@ mod tests {
     use crate::params::{Count, CriterionKind, TreeParams};
 
     proptest! {
-        /// Second derivatives are the same for all rows, or they are multiples that both cells hold exactly and
-        /// no cut is within a bin.
+        /// Second derivatives are the same for all rows, or they are multiples that both cells hold exactly
+        /// and no cut is within a bin.
         #[test]
         fn short_cells_grow_the_trees_of_wide_ones(
             n in 2usize..1200,

@@ -34,11 +34,17 @@ struct Cuts<C> {
     /// The last bin on the left.
     bins: [u8; MAX_BINS],
     scores: [f64; MAX_BINS],
+    sums: [[f64; MAX_BINS]; 2],
 }
 
 impl<C: Cell> Default for Scratch<C> {
     fn default() -> Self {
-        let cuts = Cuts { lefts: [C::default(); MAX_BINS], bins: [0; MAX_BINS], scores: [0.0; MAX_BINS] };
+        let cuts = Cuts {
+            lefts: [C::default(); MAX_BINS],
+            bins: [0; MAX_BINS],
+            scores: [0.0; MAX_BINS],
+            sums: [[0.0; MAX_BINS]; 2],
+        };
         Self { by_rank: Vec::new(), entries: Vec::new(), column: Vec::new(), cuts }
     }
 }
@@ -153,7 +159,7 @@ impl<E: Engine> Search<'_, E> {
     fn offer_between_bins(
         &self,
         (feature, column, cells): (u32, &BinnedColumn, &[E::Cell]),
-        Cuts { lefts, bins, scores }: &mut Cuts<E::Cell>,
+        Cuts { lefts, bins, scores, sums }: &mut Cuts<E::Cell>,
         best: &mut E::Best,
     ) {
         let ways = Ways::of(column, cells);
@@ -174,11 +180,8 @@ impl<E: Engine> Search<'_, E> {
                 }
                 None => (0..=u8::MAX).zip(&cells[..column.n_known()]).for_each(|(bin, cell)| list(bin, cell)),
             }
-            let mut highest = f64::NEG_INFINITY;
-            for (left, score) in lefts[..n].iter().zip(&mut *scores) {
-                *score = self.engine.score(self.at, left);
-                highest = highest.max(*score);
-            }
+            self.engine.score_all(self.at, &lefts[..n], sums, scores);
+            let highest = scores[..n].iter().copied().fold(f64::NEG_INFINITY, f64::max);
             let least = self.engine.floor(best).max(highest - 2.0 * self.engine.tolerance(self.node, highest));
             if highest < least || highest == f64::NEG_INFINITY {
                 continue;
