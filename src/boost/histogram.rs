@@ -69,33 +69,42 @@ fn count_dense<C: Cell>(
     }
     let rows = if is_all { all_rows } else { &gathered[..] };
     let is_small = samples.len() < DIRECT_BELOW;
-    // The sums of a column or bundle, given the bin of each row.
-    let count = |bins: &[u8]| {
-        if is_all {
-            sum_up(bins.iter().copied(), rows)
-        } else {
-            sum_up(samples.iter().map(|&row| bins[row as usize]), rows)
-        }
-    };
-    runtime.map(work, |(part, mut counted)| {
-        for feature in part {
+    let chosen = (!is_all).then_some(samples);
+    let of_rows = |feature: usize| bins.columns[feature].of_rows(columns.column(feature as u32));
+    runtime.map(work, |(part, counted)| {
+        let first = bins.columns.get(part.start).map_or(0, |column| column.first);
+        let own = |feature: usize| {
             let column = &bins.columns[feature];
-            let (of_column, others) = counted.split_at_mut(column.n_bins);
-            counted = others;
-            if column.is_bundled {
-                continue;
+            column.first - first..column.first - first + column.n_bins
+        };
+        let features: Vec<usize> = part.filter(|&feature| !bins.columns[feature].is_bundled).collect();
+        if is_small {
+            for feature in features {
+                let (of_rows, of_column) = (of_rows(feature), &mut counted[own(feature)]);
+                let cells = samples.iter().zip(rows);
+                cells.for_each(|(&sample, row)| of_column[of_rows[sample as usize] as usize].add(row));
             }
-            if is_small {
-                let bins = column.of_rows(columns.column(feature as u32));
-                samples.iter().zip(rows).for_each(|(&sample, row)| of_column[bins[sample as usize] as usize].add(row));
+            return Ok(());
+        }
+        let mut keep = |feature: usize, sums: &[C; MAX_BINS]| {
+            let own = own(feature);
+            counted[own.clone()].copy_from_slice(&sums[..own.len()]);
+        };
+        // Of two columns at a time, the cells of rows are read once.
+        for pair in features.chunks(2) {
+            if let [one, other] = *pair {
+                let [of_one, of_other] = sum_up([of_rows(one), of_rows(other)], chosen, rows);
+                keep(one, &of_one);
+                keep(other, &of_other);
             } else {
-                of_column.copy_from_slice(&count(column.of_rows(columns.column(feature as u32)))[..column.n_bins]);
+                keep(pair[0], &sum_up([of_rows(pair[0])], chosen, rows)[0]);
             }
         }
         Ok(())
     })?;
-    let bundles = runtime.map(bins.bundles.iter().collect(), |bundle| Ok((bundle, count(&bundle.places))))?;
-    for (bundle, sums) in bundles {
+    let bundles =
+        runtime.map(bins.bundles.iter().collect(), |bundle| Ok((bundle, sum_up([&bundle.places], chosen, rows))))?;
+    for (bundle, [sums]) in bundles {
         let mut all = C::default();
         for sums in &sums {
             all.add(sums);
@@ -145,11 +154,18 @@ fn count_sparse<C: Cell>(
     Ok(())
 }
 
-/// The sums over the rows of each bin.
-fn sum_up<C: Cell>(bins: impl Iterator<Item = u8>, rows: &[C]) -> [C; MAX_BINS] {
-    let mut sums = [C::default(); MAX_BINS];
-    for (bin, row) in bins.zip(rows) {
-        sums[bin as usize].add(row);
+/// The sums over the rows of each bin, for some columns or bundles. `chosen` are the rows of the data set that
+/// `rows` are cells of; `None` for all.
+fn sum_up<C: Cell, const N: usize>(bins: [&[u8]; N], chosen: Option<&[u32]>, rows: &[C]) -> [[C; MAX_BINS]; N] {
+    let mut sums = [[C::default(); MAX_BINS]; N];
+    let mut add = |at: usize, row: &C| {
+        for (sums, bins) in sums.iter_mut().zip(bins) {
+            sums[bins[at] as usize].add(row);
+        }
+    };
+    match chosen {
+        Some(chosen) => chosen.iter().zip(rows).for_each(|(&at, row)| add(at as usize, row)),
+        None => rows.iter().enumerate().for_each(|(at, row)| add(at, row)),
     }
     sums
 }
