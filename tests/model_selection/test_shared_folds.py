@@ -242,6 +242,7 @@ DRAWS = {
 }
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("kind", OTHER_SPLITS)
 @pytest.mark.parametrize(
     ("estimator_class", "params"),
