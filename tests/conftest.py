@@ -96,6 +96,12 @@ def covering_cases(items, strength):
 
 
 @pytest.fixture(scope="session")
+def all_cases(request):
+    """Return whether all cases are asked for, and not a sample of them."""
+    return request.config.getoption("--all-cases")
+
+
+@pytest.fixture(scope="session")
 def example_data():
     """Return the folder of the data that ships with the repository."""
     return REPOSITORY / "examples" / "data"
