@@ -102,7 +102,7 @@ def recorded(estimator, X, y, *, cv, method="predict", **options):
 
 
 @few_rows
-@examples(15)
+@examples(10)
 @every_estimator
 @given(drawn=st.data())
 def test_folds_are_refits(estimator_class, drawn):
@@ -134,7 +134,7 @@ def test_folds_are_refits(estimator_class, drawn):
 
 
 @few_rows
-@examples(20)
+@examples(12)
 @every_estimator
 @given(drawn=st.data())
 def test_probabilities_are_those_of_refits(estimator_class, drawn):
