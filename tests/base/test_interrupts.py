@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from programs import start
+from forked import start
 
 # Seconds from Ctrl-C to the end of a call: the promise is one, and a busy machine gets one more.
 PROMPT = 2.0

@@ -8,7 +8,7 @@ import os
 
 import pytest
 
-from programs import start
+from forked import start
 
 PROGRAM = """
 import signal

@@ -1,10 +1,9 @@
-"""Programs of the documentation, run in the process of the tests, and others in forks of one.
+"""Programs of the documentation, run in the process of the tests.
 
-A new interpreter for each would import libraries for two seconds.
+A process of their own would import libraries for two seconds.
 """
 
 import io
-import multiprocessing
 import runpy
 import sys
 import warnings
@@ -54,23 +53,3 @@ def run_script(path, *arguments, folder):
     with as_program(folder, arguments) as printed:
         runpy.run_path(str(path), run_name="__main__")
     return printed.getvalue()
-
-
-def start(program):
-    """Start a program in a process of its own; return the process, and a pipe of what it tells.
-
-    In the program `tell` sends an object. The process is forked from one that has imported the
-    libraries, so there is no Windows for it.
-    """
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["numpy", "scipy.sparse", "spinney.model_selection"])
-    ours, theirs = context.Pipe(duplex=False)
-    process = context.Process(target=_run, args=(program, theirs), daemon=True)
-    process.start()
-    # It has a copy: at its end the pipe ends, too.
-    theirs.close()
-    return process, ours
-
-
-def _run(program, pipe):
-    exec(program, {"__name__": "program", "tell": pipe.send})
