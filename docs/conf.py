@@ -74,7 +74,13 @@ def plain_names(app, what, name, obj, options, lines):
     formulas need no script from another server.
     """
     for number, line in enumerate(lines):
-        line = re.sub(r"\((n_features_in)_", r"(\1\\_", line)
+        if not line.lstrip().startswith((">>>", "...")):
+            texts = line.split("`")
+            # Between backticks are programs; elsewhere, such a name is an entry of a shape.
+            texts[::2] = [
+                re.sub(r"(?<=[(, ])(\w+)_(?=[,)])", r"\1\\_", text) for text in texts[::2]
+            ]
+            line = "`".join(texts)
         line = re.sub(r"\\frac{(\w+)}{(\w+)}", r"\1 / \2", line)
         line = re.sub(r":math:`([^`]+)`", r"\1", line)
         lines[number] = re.sub(r":ref:`([^<`]+?) <[^>]+>`", r"\1", line)
