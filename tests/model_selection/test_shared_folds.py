@@ -346,6 +346,7 @@ def mixed_frame(n_samples):
     return frame, y
 
 
+@pytest.mark.valuewise
 # The loop of fits warns of a test row alone that has a category of its own.
 @pytest.mark.filterwarnings("ignore:No category that occurs is known:UserWarning")
 @pytest.mark.parametrize("library", ["pandas", "polars", "numpy"])
