@@ -70,10 +70,11 @@ def setup(app):
 def plain_names(app, what, name, obj, options, lines):
     """Rewrite what docstrings of scikit-learn mean for another site.
 
-    A trailing underscore is part of a name, labels are of scikit-learn's pages, and its few short
-    formulas need no script from another server.
+    A trailing underscore is part of a name, labels and terms are of scikit-learn's pages, and its
+    few short formulas need no script from another server.
     """
     for number, line in enumerate(lines):
+        line = line.replace(":term:`", "`")
         if not line.lstrip().startswith((">>>", "...")):
             texts = line.split("`")
             # Between backticks are programs; elsewhere, such a name is an entry of a shape.
