@@ -53,6 +53,8 @@ html_theme = "furo"
 html_title = f"Spinney {version}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_favicon = "_static/mark.svg"
+html_theme_options = {"light_logo": "mark.svg", "dark_logo": "mark.svg"}
 html_copy_source = False
 html_show_sphinx = False
 html_search_scorer = str(Path(__file__).with_name("scorer.js"))
@@ -68,11 +70,18 @@ def setup(app):
 def plain_names(app, what, name, obj, options, lines):
     """Rewrite what docstrings of scikit-learn mean for another site.
 
-    A trailing underscore is part of a name, labels are of scikit-learn's pages, and its few short
-    formulas need no script from another server.
+    A trailing underscore is part of a name, labels and terms are of scikit-learn's pages, and its
+    few short formulas need no script from another server.
     """
     for number, line in enumerate(lines):
-        line = re.sub(r"\((n_features_in)_", r"(\1\\_", line)
+        line = line.replace(":term:`", "`")
+        if not line.lstrip().startswith((">>>", "...")):
+            texts = line.split("`")
+            # Between backticks are programs; elsewhere, such a name is an entry of a shape.
+            texts[::2] = [
+                re.sub(r"(?<=[(, ])(\w+)_(?=[,)])", r"\1\\_", text) for text in texts[::2]
+            ]
+            line = "`".join(texts)
         line = re.sub(r"\\frac{(\w+)}{(\w+)}", r"\1 / \2", line)
         line = re.sub(r":math:`([^`]+)`", r"\1", line)
         lines[number] = re.sub(r":ref:`([^<`]+?) <[^>]+>`", r"\1", line)

@@ -39,7 +39,8 @@ def main(picture: str) -> None:
     texts = [text for part in sentences.values() for text in part]
     y = np.repeat(list(sentences), [len(part) for part in sentences.values()])
     train, test, y_train, y_test = train_test_split(texts, y, random_state=0, stratify=y)
-    model = make_pipeline(TfidfVectorizer(), RandomForestClassifier(random_state=0))
+    counts = TfidfVectorizer(stop_words="english")  # "the" and "of" tell little
+    model = make_pipeline(counts, RandomForestClassifier(random_state=0))
     model.fit(train, y_train)
     words, forest = model[0].get_feature_names_out(), model[1]
     print(f"{len(train)} sentences, {len(words)} words")

@@ -1,11 +1,18 @@
 """Settings and fixtures shared by the Python tests."""
 
+import os
 from collections import defaultdict
 from itertools import combinations
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+# One thread per worker for scikit-learn's OpenMP and for BLAS, whose idle threads keep a core busy:
+# with two workers on two cores, a fit that scikit-learn's own boosting is compared with took ten
+# seconds and not one. Our own threads are those of `n_jobs`.
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(name, "1")
 
 settings.register_profile(
     "spinney",
@@ -35,7 +42,8 @@ def pytest_addoption(parser):
     parser.addoption(
         "--all-cases",
         action="store_true",
-        help="run all cases of tests marked `pairwise`, and twenty times as many random examples",
+        help="run all cases of tests marked `valuewise` or `pairwise`, and twenty times as many "
+        "random examples",
     )
 
 
@@ -45,41 +53,52 @@ def pytest_configure(config):
         settings.load_profile("spinney-all")
 
 
+# Of how many parameters each combination of values is met.
+STRENGTHS = {"valuewise": 1, "pairwise": 2}
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config, items):
-    """Of the tests marked `pairwise`, keep a sample of the cases that were asked for."""
+    """Of the tests marked `valuewise` or `pairwise`, keep a sample of the cases asked for."""
     if config.getoption("--all-cases"):
         return
     groups = defaultdict(list)
     for item in items:
-        if item.get_closest_marker("pairwise"):
-            groups[item.nodeid.partition("[")[0]].append(item)
+        for mark, strength in STRENGTHS.items():
+            if item.get_closest_marker(mark):
+                groups[item.nodeid.partition("[")[0], strength].append(item)
     left_out = set()
-    for group in groups.values():
-        left_out |= set(group) - covering_pairs(group)
+    for (_, strength), group in groups.items():
+        left_out |= set(group) - covering_cases(group, strength)
     if left_out:
         config.hook.pytest_deselected(items=[item for item in items if item in left_out])
         items[:] = [item for item in items if item not in left_out]
 
 
-def covering_pairs(items):
-    """Return few cases of a test that have every two values of two parameters in one of them.
+def covering_cases(items, strength):
+    """Return few cases of a test that meet all values of so many parameters in one of them.
 
-    One after the other, a case with the most pairs that none before has; among those, one with the
-    most triples.
+    One after the other, a case with the most combinations that none before has; among those, one
+    with the most combinations of one parameter more.
     """
-    pairs, triples = {}, {}
+    wanted, larger = {}, {}
     for item in items:
         values = [(name, repr(value)) for name, value in sorted(item.callspec.params.items())]
-        pairs[item] = set(combinations(values, min(2, len(values))))
-        triples[item] = set(combinations(values, 3))
-    missing, met, chosen = set().union(*pairs.values()), set(), set()
+        wanted[item] = set(combinations(values, min(strength, len(values))))
+        larger[item] = set(combinations(values, strength + 1))
+    missing, met, chosen = set().union(*wanted.values()), set(), set()
     while missing:
-        best = max(items, key=lambda item: (len(pairs[item] & missing), len(triples[item] - met)))
+        best = max(items, key=lambda item: (len(wanted[item] & missing), len(larger[item] - met)))
         chosen.add(best)
-        missing -= pairs[best]
-        met |= triples[best]
+        missing -= wanted[best]
+        met |= larger[best]
     return chosen
+
+
+@pytest.fixture(scope="session")
+def all_cases(request):
+    """Return whether all cases are asked for, and not a sample of them."""
+    return request.config.getoption("--all-cases")
 
 
 @pytest.fixture(scope="session")

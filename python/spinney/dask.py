@@ -101,6 +101,10 @@ class ExtraTreesClassifier(DaskForest, ClusterClassifier, ensemble.ExtraTreesCla
     client : distributed.Client, default=None
         The cluster. None means the current client of Dask. Copies and pickles have None.
 
+    See Also
+    --------
+    spinney.ExtraTreesClassifier : The same in one process, with the same bits.
+
     Examples
     --------
     >>> from distributed import Client
@@ -123,6 +127,10 @@ class ExtraTreesRegressor(DaskForest, ensemble.ExtraTreesRegressor):
     ----------
     client : distributed.Client, default=None
         The cluster. None means the current client of Dask. Copies and pickles have None.
+
+    See Also
+    --------
+    spinney.ExtraTreesRegressor : The same in one process, with the same bits.
 
     Examples
     --------
@@ -147,6 +155,10 @@ class RandomForestClassifier(DaskForest, ClusterClassifier, ensemble.RandomFores
     client : distributed.Client, default=None
         The cluster. None means the current client of Dask. Copies and pickles have None.
 
+    See Also
+    --------
+    spinney.RandomForestClassifier : The same in one process, with the same bits.
+
     Examples
     --------
     >>> from distributed import Client
@@ -169,6 +181,10 @@ class RandomForestRegressor(DaskForest, ensemble.RandomForestRegressor):
     ----------
     client : distributed.Client, default=None
         The cluster. None means the current client of Dask. Copies and pickles have None.
+
+    See Also
+    --------
+    spinney.RandomForestRegressor : The same in one process, with the same bits.
 
     Examples
     --------

@@ -149,6 +149,10 @@ class ExtraTreesClassifier(RayForest, ClusterClassifier, ensemble.ExtraTreesClas
         Options of the tasks, such as ``{"resources": {...}}``; see `ray.remote`. The cluster is the
         one of `ray.init`. Copies and pickles have None.
 
+    See Also
+    --------
+    spinney.ExtraTreesClassifier : The same in one process, with the same bits.
+
     Examples
     --------
     >>> import ray
@@ -172,6 +176,10 @@ class ExtraTreesRegressor(RayForest, ensemble.ExtraTreesRegressor):
     options : dict, default=None
         Options of the tasks, such as ``{"resources": {...}}``; see `ray.remote`. The cluster is the
         one of `ray.init`. Copies and pickles have None.
+
+    See Also
+    --------
+    spinney.ExtraTreesRegressor : The same in one process, with the same bits.
 
     Examples
     --------
@@ -197,6 +205,10 @@ class RandomForestClassifier(RayForest, ClusterClassifier, ensemble.RandomForest
         Options of the tasks, such as ``{"resources": {...}}``; see `ray.remote`. The cluster is the
         one of `ray.init`. Copies and pickles have None.
 
+    See Also
+    --------
+    spinney.RandomForestClassifier : The same in one process, with the same bits.
+
     Examples
     --------
     >>> import ray
@@ -220,6 +232,10 @@ class RandomForestRegressor(RayForest, ensemble.RandomForestRegressor):
     options : dict, default=None
         Options of the tasks, such as ``{"resources": {...}}``; see `ray.remote`. The cluster is the
         one of `ray.init`. Copies and pickles have None.
+
+    See Also
+    --------
+    spinney.RandomForestRegressor : The same in one process, with the same bits.
 
     Examples
     --------

@@ -238,6 +238,7 @@ BAD_IDS = {
 }
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("bootstrap", [True, False, "poisson"])
 @pytest.mark.parametrize("case", BAD_IDS)
 @every_bagged
@@ -336,6 +337,7 @@ def test_no_counts_at_all(tree_class, y):
     assert_fit_refused(tree, (X, [1.0, 2.0, 3.0]), (X, y), ValueError, told)
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("quantile", [0.0, 1.0, -0.5, 2, NAN, INF, "half", None])
 @pytest.mark.parametrize("criterion", ["quantile", "squared_error"])
 @pytest.mark.parametrize("tree_class", REGRESSORS + FOREST_REGRESSORS)
@@ -460,6 +462,7 @@ BAD_WEIGHTS = {
 }
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("form", ["dense", "csc"])
 @pytest.mark.parametrize("case", BAD_WEIGHTS)
 @every_estimator
@@ -642,6 +645,7 @@ def assert_structure_refused(make, tree_class, good, *fragments):
     np.testing.assert_array_equal(tree.predict(X), predicted)
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("index_type", [np.int32, np.int64], ids=["int32", "int64"])
 @pytest.mark.parametrize("case", TAMPERINGS)
 @pytest.mark.parametrize("kind", KINDS)
@@ -655,6 +659,7 @@ def test_hostile_structure(tree_class, kind, case, index_type, good):
     assert_structure_refused(make, tree_class, good, told)
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("case", LONG_TAMPERINGS)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("tree_class", [DecisionTreeClassifier, DecisionTreeRegressor])

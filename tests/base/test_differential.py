@@ -178,7 +178,7 @@ def draw_folds(drawn, n):
     return PredefinedSplit(parts)
 
 
-@examples(15)
+@examples(10)
 @pytest.mark.parametrize("estimator_class", [*ESTIMATORS, *FORESTS, *LAZY_FORESTS])
 @given(drawn=st.data())
 def test_predictions_of_folds_are_those_of_a_loop(estimator_class, drawn):
@@ -199,7 +199,7 @@ def test_predictions_of_folds_are_those_of_a_loop(estimator_class, drawn):
     assert_same(found, expected)
 
 
-@examples(10)
+@examples(6)
 @pytest.mark.parametrize("estimator_class", [*ESTIMATORS, *FORESTS, *LAZY_FORESTS])
 @given(drawn=st.data())
 def test_scores_of_folds_are_those_of_a_loop(estimator_class, drawn):

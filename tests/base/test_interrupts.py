@@ -6,11 +6,11 @@ which Ctrl-C raises is tested in Rust.
 
 import os
 import signal
-import subprocess
-import sys
 import time
 
 import pytest
+
+from forked import start
 
 # Seconds from Ctrl-C to the end of a call: the promise is one, and a busy machine gets one more.
 PROMPT = 2.0
@@ -30,14 +30,14 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 rng = np.random.default_rng(0)
 {prepare}
 before = dict(vars(model))
-print("working", flush=True)
+tell("working")
 try:
     while True:
         {work}
         before = dict(vars(model))
 except KeyboardInterrupt:
     ended = time.monotonic()
-    print(ended, vars(model) == before)
+    tell((ended, vars(model) == before))
 """
 
 WORK = {
@@ -150,22 +150,22 @@ model = spinney.RandomForestRegressor(100_000, random_state=0)
 
 
 def seconds_to_end(program, delay):
-    """Return how long after Ctrl-C a program ends that says "working" and, last, "True"."""
-    command = [sys.executable, "-c", program]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout.readline() == "working\n"
-            time.sleep(delay)
-            assert process.poll() is None
-            sent = time.monotonic()
-            process.send_signal(signal.SIGINT)
-            out, _ = process.communicate(timeout=30)
-        finally:
-            process.kill()
-    assert process.returncode == 0
-    ended, unchanged = out.split()
-    assert unchanged == "True"
-    return float(ended) - sent
+    """Return how long after Ctrl-C a program ends that tells when, and that nothing has changed."""
+    process, told = start(program)
+    try:
+        assert told.recv() == "working"
+        time.sleep(delay)
+        assert process.is_alive()
+        sent = time.monotonic()
+        os.kill(process.pid, signal.SIGINT)
+        assert told.poll(30), "does not end"
+        ended, unchanged = told.recv()
+        process.join(30)
+        assert process.exitcode == 0
+    finally:
+        process.kill()
+    assert unchanged
+    return ended - sent
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT to send")
@@ -176,7 +176,7 @@ def test_ctrl_c_ends_it(kind):
     program = PROGRAM.format(prepare=prepare, work=work)
     seconds = []
     for _ in range(N_ATTEMPTS):
-        seconds.append(seconds_to_end(program, delay=0.7))
+        seconds.append(seconds_to_end(program, delay=0.4))
         if seconds[-1] < PROMPT:
             return
     pytest.fail(f"ended {seconds} seconds after Ctrl-C")

@@ -74,7 +74,7 @@ def rough_data(density, n_samples=3000, n_features=60, seed=0):
 
 
 # Some eighty forms are tried for each example: few examples, which are small as they are.
-@examples(6, phases=[Phase.generate])
+@examples(3, phases=[Phase.generate])
 @every_splitter
 @every_task
 @given(drawn=st.data(), values=value_pools, features=some_features, seed=seeds)
@@ -90,6 +90,7 @@ def test_storage_does_not_matter(task, splitter, drawn, values, features, seed):
         np.testing.assert_array_equal(tree.predict(stored), predicted, err_msg=name)
 
 
+@examples(20)
 @every_splitter
 @every_task
 @given(drawn=st.data(), values=value_pools, features=some_features, seed=seeds)
@@ -105,6 +106,7 @@ def test_row_order_does_not_matter(task, splitter, drawn, values, features, seed
     assert_same_tree(tree, grow(mixed, task, sp.csc_matrix(mixed.X), **params))
 
 
+@examples(20)
 @every_splitter
 @every_task
 @given(drawn=st.data(), features=some_features, seed=seeds)
@@ -174,7 +176,7 @@ def test_larger_data_give_one_tree(task, splitter, features, density, weighted):
 @pytest.mark.parametrize("leaves", SOME_LEAVES, ids=str)
 @every_splitter
 @every_task
-@examples(15)
+@examples(10)
 @given(drawn=st.data(), seed=seeds)
 def test_storage_does_not_matter_for_the_number_of_leaves(task, splitter, leaves, drawn, seed):
     """The order in which nodes are split and pruned is that of the data, not of their form."""

@@ -108,6 +108,7 @@ def assert_equal_trees(ours, theirs, X):
     )
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize(
     "rules",
     [
@@ -162,6 +163,7 @@ def test_same_full_tree_of_one_feature():
     assert_equal_trees(DecisionTreeRegressor(random_state=0).fit(X, y), theirs, X)
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize(
     "rules",
     [
@@ -198,6 +200,7 @@ def assert_equal_paths(ours, theirs):
     assert (np.diff(ours.ccp_alphas) >= 0).all()
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("n_outputs", [1, 2])
 @pytest.mark.parametrize("weighted", [False, True])
 @every_criterion
@@ -403,6 +406,7 @@ def test_leaf_markers_are_those_of_scikit_learn():
 # --- Monotonic constraints ----------------------------------------------------------------------
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("form", ["dense", "csc"])
 @pytest.mark.parametrize("constraints", [(1, -1, 0, 0, 1, 0, -1), (-1,) * 7, "against"])
 @pytest.mark.parametrize("rules", [{"min_samples_leaf": 25}, {"max_leaf_nodes": 8}], ids=str)

@@ -481,6 +481,7 @@ def large_columns():
     }
 
 
+@pytest.mark.valuewise
 @pytest.mark.parametrize("name", large_columns())
 @pytest.mark.parametrize("estimator", ALL)
 def test_large_integers_stay_apart(estimator, name):
@@ -921,6 +922,7 @@ def test_rare_categories_are_not_told_apart():
         assert model.fit(X, y).get_n_leaves() == n_leaves
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("kind", ["dense", "csr", "csc", "data set"])
 @pytest.mark.parametrize("n", [10, 400])
 @pytest.mark.parametrize("estimator", TREES)

@@ -516,6 +516,7 @@ def test_lazy_forests_predict_the_same(task, sample):
         assert_array_equal(model.predict(X_test), forest.predict(X_test))
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("storage", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("task", ["regression", "two classes", "classes"])
 @pytest.mark.parametrize("sample", SAMPLES)

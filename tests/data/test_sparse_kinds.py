@@ -106,6 +106,7 @@ def list_dense_results(name):
     return list_results(ESTIMATORS[name], frame.to_numpy().astype(float), y)
 
 
+@pytest.mark.valuewise
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_every_sparse_kind_is_taken_everywhere(name, kind):

@@ -89,6 +89,7 @@ AS_OTHERS = AS_TEXT.assign(zip=["x", "y", "z", "x", "y", "z"])
 OF_NUMBERS = ("array", "CSR", "CSC")
 
 
+@pytest.mark.valuewise
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("estimator_class", EVERY)
 def test_every_way_of_prediction_warns_once(estimator_class, kind):
@@ -118,6 +119,7 @@ def test_every_way_of_prediction_warns_once(estimator_class, kind):
         assert way == "score" or all(warning.filename == __file__ for warning in caught)
 
 
+@pytest.mark.valuewise
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("estimator_class", EVERY)
 def test_every_way_of_prediction_refuses(estimator_class, kind):

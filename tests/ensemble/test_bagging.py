@@ -59,6 +59,7 @@ def ask(model, X):
     return model.predict_proba(X) if is_classifier(model) else model.predict(X)
 
 
+@pytest.mark.pairwise
 @every_base
 @pytest.mark.parametrize("sampling", [{}, {"bootstrap": False, "max_samples": 0.5}])
 @pytest.mark.parametrize("weighted", [False, True])

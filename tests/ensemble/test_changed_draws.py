@@ -243,6 +243,7 @@ def test_assigned_trees_bring_their_samples():
         one.set_params(n_estimators=20, warm_start=True).fit(X, FLIPS)
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("forest_class", FORESTS)
 @pytest.mark.parametrize(
     "params",

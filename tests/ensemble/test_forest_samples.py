@@ -72,6 +72,7 @@ def test_few_draws_warn(class_weight):
         forest.fit(X, y, sample_weight=np.ones(len(y)))
 
 
+@pytest.mark.pairwise
 @every_forest
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("bootstrap", [True, False, "poisson"])

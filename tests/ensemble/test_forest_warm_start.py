@@ -189,6 +189,7 @@ SAMPLINGS = [
 ]
 
 
+@pytest.mark.pairwise
 @every_forest
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("sampling", SAMPLINGS)
@@ -267,6 +268,7 @@ def test_out_of_bag_needs_a_bootstrap(forest_class):
         forest_class(bootstrap=False, oob_score=True).fit(*task_of(forest_class))
 
 
+@pytest.mark.pairwise
 @every_forest
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("sampling", SAMPLINGS)

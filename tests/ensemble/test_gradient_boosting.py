@@ -53,6 +53,7 @@ def assert_alike(ours, theirs, X, method, tolerance=1e-9):
     np.testing.assert_array_equal(staged[-1], found)
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("loss", NUMBER_LOSSES)
 @pytest.mark.parametrize("subsample", [1.0, 0.6])
@@ -421,6 +422,7 @@ def test_illegal_targets_are_told(data):
         GradientBoostingRegressor(criterion="squared_error", n_estimators=2).fit(X, y)
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("kind", ["GradientBoosting", "HistGradientBoosting"])
 @pytest.mark.parametrize("task", ["Classifier", "Regressor"])
 @pytest.mark.parametrize("categorical", [None, ["c"]])

@@ -54,6 +54,7 @@ def test_early_stopping_leaves_out_the_samples_of_scikit_learn(kind):
         np.testing.assert_allclose(a[1], b[1], rtol=0.01)
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("kind", CLASSES)
 @pytest.mark.parametrize("scoring", ["loss", None, "named", "scorer"])
 @pytest.mark.parametrize("validation_fraction", [0.2, 50, None])

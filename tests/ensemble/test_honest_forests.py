@@ -102,6 +102,7 @@ def answer(forest, X):
 # --- What the definition says ---------------------------------------------------------------------
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("draws", DRAWS, ids=str)
 @every_forest
@@ -127,6 +128,7 @@ def test_splits_are_of_one_part_and_nodes_are_of_the_other(kind, draws, weighted
         np.testing.assert_allclose(own.weighted_n_node_samples, of_nodes, rtol=1e-12)
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("draws", DRAWS, ids=str)
 @pytest.mark.parametrize("criterion", ["gini", "entropy"])
@@ -150,6 +152,7 @@ def test_leaves_have_the_class_shares_of_the_rows_that_fill_them(kind, criterion
     np.testing.assert_allclose(forest.predict_proba(X), total / len(forest), rtol=1e-12)
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("draws", DRAWS, ids=str)
 @pytest.mark.parametrize("criterion", ["squared_error", "absolute_error", "quantile", "poisson"])

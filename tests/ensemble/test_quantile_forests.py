@@ -62,6 +62,7 @@ def fit(forest, X, y, **arguments):
     return forest
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("forest_class", FORESTS)
 @pytest.mark.parametrize("bootstrap", [True, False, "poisson"])
 @pytest.mark.parametrize("min_samples_leaf", [1, 6])

@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
 from spinney.ensemble import GradientBoostingClassifier, GradientBoostingRegressor
+from strategies import examples
 
 LEAST_HESSIAN = 1e-3
 
@@ -103,6 +104,7 @@ def test_no_cut_gains_more(n, n_features, seed, l2, min_leaf, missing, loss):
 
 @pytest.mark.parametrize("kind", [GradientBoostingRegressor, GradientBoostingClassifier])
 @pytest.mark.parametrize("max_leaf_nodes", [None, 12])
+@examples(15)
 @given(
     n=st.integers(2, 400),
     seed=st.integers(0, 2**32 - 1),

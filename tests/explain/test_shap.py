@@ -90,6 +90,7 @@ def stack_outputs(values, n_each):
     return np.concatenate(padded, axis=-1)
 
 
+@pytest.mark.pairwise
 @every_class
 @pytest.mark.parametrize("n_outputs", [1, 2])
 @pytest.mark.parametrize("categories", [False, True])

@@ -56,6 +56,7 @@ def make(estimator, **params):
     return estimator(random_state=0, **params)
 
 
+@pytest.mark.valuewise
 @pytest.mark.filterwarnings("ignore:A column-vector y")
 @pytest.mark.parametrize("name", LARGE)
 @pytest.mark.parametrize("estimator", CLASSIFIERS)

@@ -32,6 +32,7 @@ def fit(estimator_class, n_classes=3, **params):
     return estimator.fit(X, y, sample_weight=rng.integers(0, 3, 200)), X
 
 
+@pytest.mark.pairwise
 @every_class
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("features", [[0], [2], [0, 2], [3, 1]])

@@ -209,7 +209,7 @@ def assert_same_fit(found, expected, X):
 
 
 @few_rows
-@examples(12)
+@examples(8)
 @pytest.mark.parametrize("estimator_class", [*ESTIMATORS, *FORESTS])
 @given(drawn=st.data())
 def test_refits_on_encoded_rows_are_refits(estimator_class, drawn):

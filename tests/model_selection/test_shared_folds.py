@@ -102,7 +102,7 @@ def recorded(estimator, X, y, *, cv, method="predict", **options):
 
 
 @few_rows
-@examples(15)
+@examples(10)
 @every_estimator
 @given(drawn=st.data())
 def test_folds_are_refits(estimator_class, drawn):
@@ -134,7 +134,7 @@ def test_folds_are_refits(estimator_class, drawn):
 
 
 @few_rows
-@examples(20)
+@examples(12)
 @every_estimator
 @given(drawn=st.data())
 def test_probabilities_are_those_of_refits(estimator_class, drawn):
@@ -242,6 +242,7 @@ DRAWS = {
 }
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("kind", OTHER_SPLITS)
 @pytest.mark.parametrize(
     ("estimator_class", "params"),
@@ -345,6 +346,7 @@ def mixed_frame(n_samples):
     return frame, y
 
 
+@pytest.mark.valuewise
 # The loop of fits warns of a test row alone that has a category of its own.
 @pytest.mark.filterwarnings("ignore:No category that occurs is known:UserWarning")
 @pytest.mark.parametrize("library", ["pandas", "polars", "numpy"])

@@ -13,7 +13,7 @@ from spinney import (
     ExtraTreeClassifier,
     ExtraTreeRegressor,
 )
-from strategies import AWKWARD_NUMBERS, TREE_OF_TASK, data, stop_rules
+from strategies import AWKWARD_NUMBERS, TREE_OF_TASK, data, examples, stop_rules
 
 TASK_OF_CRITERION = {
     "gini": "classes",
@@ -34,6 +34,7 @@ def fit_and_check(tree, drawn, container, slack=0.0):
     check_tree(tree, drawn.X, drawn.y, drawn.sample_weight, slack=slack)
 
 
+@examples(20)
 @every_criterion
 @given(drawn=st.data(), container=containers, seed=st.integers(0, 3))
 def test_full_tree_is_exact(criterion, drawn, container, seed):
@@ -43,6 +44,7 @@ def test_full_tree_is_exact(criterion, drawn, container, seed):
     fit_and_check(tree, drawn.draw(data(task, missing=True)), container)
 
 
+@examples(20)
 @every_criterion
 @given(drawn=st.data(), rules=stop_rules(), container=containers)
 def test_stop_rules_are_exact(criterion, drawn, rules, container):
@@ -85,6 +87,7 @@ def test_arbitrary_weights_are_nearly_exact(criterion, drawn, seed, container):
     fit_and_check(tree, drawn._replace(sample_weight=weight), container, slack=1e-9)
 
 
+@examples(15)
 @pytest.mark.parametrize("splitter", ["best", "random"])
 @every_criterion
 @given(

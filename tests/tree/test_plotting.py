@@ -135,6 +135,7 @@ def test_deep_trees_are_placed():
 # --- Pictures -----------------------------------------------------------------------------------
 
 
+@pytest.mark.valuewise
 @pytest.mark.parametrize("rotate", [None, False, True])
 @pytest.mark.parametrize("size", [None, (11.7, 8.3), (8.3, 11.7), (6.4, 4.8)])
 def test_sixteen_leaves_do_not_overlap(size, rotate):
@@ -148,6 +149,7 @@ def test_sixteen_leaves_do_not_overlap(size, rotate):
     check_drawing(boxes)
 
 
+@pytest.mark.valuewise
 @pytest.mark.parametrize("size", [(19.2, 10.8), (11.7, 8.3), None])
 @pytest.mark.parametrize("dpi", [72, 100])
 def test_text_keeps_away_from_the_borders(size, dpi):

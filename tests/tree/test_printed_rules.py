@@ -54,6 +54,7 @@ def follow(tree, rules, X):
     return leaves
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("export", RULES)
 @pytest.mark.parametrize("name", TABLES)
 @pytest.mark.parametrize("tree_class", [spinney.DecisionTreeRegressor, spinney.ExtraTreeRegressor])

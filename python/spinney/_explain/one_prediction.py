@@ -58,6 +58,11 @@ class ExplainedPrediction:
         The levels and values of the quantiles that a quantile forest predicts by default. They are
         no sums of contributions.
 
+    See Also
+    --------
+    spinney.RandomForestClassifier.explain : Makes it.
+    spinney.RandomForestClassifier.shap_values : The same contributions for many rows.
+
     Examples
     --------
     >>> from sklearn.datasets import load_diabetes

@@ -33,6 +33,10 @@ class Concordance(NamedTuple):
 
     The fields are those that `sksurv.metrics.concordance_index_censored` returns.
 
+    See Also
+    --------
+    spinney.survival.concordance_index : Makes it.
+
     Examples
     --------
     >>> from spinney.survival import concordance_index

@@ -18,6 +18,10 @@ _N_HALVES = 200
 class Estimate(NamedTuple):
     """A number and its standard error.
 
+    See Also
+    --------
+    CausalForest.average_treatment_effect : Makes it.
+
     Examples
     --------
     >>> from spinney.causal import Estimate
@@ -46,6 +50,10 @@ class Estimate(NamedTuple):
 
 class LinearEstimates(NamedTuple):
     """The coefficients of a linear regression, their standard errors and p-values.
+
+    See Also
+    --------
+    CausalForest.best_linear_projection : Makes it.
 
     Examples
     --------

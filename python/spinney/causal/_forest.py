@@ -176,6 +176,12 @@ class CausalForest(Stored, AverageEffects, ExplainedEffects, TreeParameters):
         first. The index of a value is the code that stands for it in the compiled trees. The entry
         of a numeric feature is None. None if no feature is categorical.
 
+    See Also
+    --------
+    Estimate : An average effect, with its standard error.
+    LinearEstimates : A linear projection of effects.
+    spinney.RandomForestRegressor : A forest for outcomes alone.
+
     Notes
     -----
     A split lowers the squared error of centred outcomes (Y) by centred treatments (W) as much as

@@ -63,6 +63,11 @@ class Dataset(EncodedColumns):
     ValueError, TypeError
         If `X` or a parameter is illegal. The message names it.
 
+    See Also
+    --------
+    spinney.load : Reads models; `Dataset.open` reads data sets.
+    spinney.model_selection.cross_validate : Folds that share the encoded columns.
+
     Examples
     --------
     >>> from sklearn.datasets import load_digits

@@ -194,6 +194,12 @@ class ExtraTreesClassifier(ForestClassifier, HonestParameters, ImpurityParameter
         Out-of-bag probabilities of the training samples, NaN for samples that every tree was grown
         on. Exists only if `oob_score` is not False.
 
+    See Also
+    --------
+    ExtraTreesRegressor : The same for numbers.
+    RandomForestClassifier : The same with the best thresholds.
+    RandomTreesEmbedding : The same without targets.
+
     References
     ----------
     P. Geurts, D. Ernst, L. Wehenkel, "Extremely randomized trees", Machine Learning 63, 2006.
@@ -377,6 +383,12 @@ class ExtraTreesRegressor(ForestRegressor, HonestParameters, ImpurityParameters)
     oob_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
         Out-of-bag predictions of the training samples, NaN for samples that every tree was grown
         on. Exists only if `oob_score` is not False.
+
+    See Also
+    --------
+    ExtraTreesClassifier : The same for classes.
+    RandomForestRegressor : The same with the best thresholds.
+    ExtraTreesQuantileRegressor : Predicts quantiles as well.
 
     References
     ----------

@@ -174,6 +174,11 @@ class LazyForestClassifier(BaggedClassifier, BaseLazyForest, LazyParameters, Imp
     n_outputs_ : int
         Number of outputs (columns of `y`).
 
+    See Also
+    --------
+    LazyForestRegressor : The same for numbers.
+    RandomForestClassifier : The same with stored trees, for many queries.
+
     References
     ----------
     M. Guillame-Bert and A. Dubrawski, "Batched Lazy Decision Trees", 2016.
@@ -335,6 +340,12 @@ class LazyForestRegressor(BaggedRegressor, BaseLazyForest, LazyParameters, Impur
         of a numeric feature is None. None if no feature is categorical.
     n_outputs_ : int
         Number of outputs (columns of `y`).
+
+    See Also
+    --------
+    LazyForestClassifier : The same for classes.
+    RandomForestRegressor : The same with stored trees, for many queries.
+    spinney.survival.LazySurvivalForest : The same for times.
 
     References
     ----------

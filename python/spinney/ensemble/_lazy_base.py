@@ -54,6 +54,11 @@ class Exploration:
         class if `y` is 1 for this class and 0 for the others. This does not hold where leaves
         predict medians or quantiles, or where `monotonic_cst` limits predictions.
 
+    See Also
+    --------
+    LazyForestClassifier.explore : Makes it.
+    LazyForestRegressor.explore : Makes it for numbers.
+
     Examples
     --------
     >>> from sklearn.datasets import load_diabetes

@@ -201,6 +201,14 @@ class RandomForestClassifier(ForestClassifier, HonestParameters, ImpurityParamet
         Out-of-bag probabilities of the training samples, NaN for samples that every tree was grown
         on. Exists only if `oob_score` is not False.
 
+    See Also
+    --------
+    RandomForestRegressor : The same for numbers.
+    ExtraTreesClassifier : The same with random thresholds.
+    BalancedRandomForestClassifier : Draws as many samples of each class.
+    GradientBoostingClassifier : Trees that follow one another.
+    LazyForestClassifier : The same without stored trees.
+
     References
     ----------
     L. Breiman, "Random forests", Machine Learning 45, 2001.
@@ -391,6 +399,14 @@ class RandomForestRegressor(ForestRegressor, HonestParameters, ImpurityParameter
     oob_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
         Out-of-bag predictions of the training samples, NaN for samples that every tree was grown
         on. Exists only if `oob_score` is not False.
+
+    See Also
+    --------
+    RandomForestClassifier : The same for classes.
+    ExtraTreesRegressor : The same with random thresholds.
+    RandomForestQuantileRegressor : Predicts quantiles as well.
+    GradientBoostingRegressor : Trees that follow one another.
+    LazyForestRegressor : The same without stored trees.
 
     References
     ----------

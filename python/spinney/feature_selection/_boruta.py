@@ -123,6 +123,11 @@ class Boruta(SelectorMixin, Stored, FeatureReader):
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the features seen in `fit`. Exists only if `X` has names that are all strings.
 
+    See Also
+    --------
+    spinney.RandomForestClassifier : Has `permutation_importance_oob`: scores without a feature.
+    spinney.plot_importance : Draws importances.
+
     References
     ----------
     M. Kursa, W. Rudnicki, "Feature selection with the Boruta package", Journal of Statistical

@@ -138,6 +138,11 @@ class MissForestImputer(OneToOneFeatureMixin, TransformerMixin, Stored, FeatureR
         first. The index of a value is the code that stands for it in the compiled trees. The entry
         of a numeric feature is None. None if no feature is categorical.
 
+    See Also
+    --------
+    spinney.RandomForestRegressor : Forests take missing values as they are, without an imputer.
+    sklearn.impute.KNNImputer : Means of the nearest samples.
+
     References
     ----------
     D. Stekhoven, P. Buehlmann, "MissForest: non-parametric missing value imputation for mixed-type

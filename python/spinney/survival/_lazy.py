@@ -151,6 +151,11 @@ class LazySurvivalForest(SurvivalForest, BaseLazyForest, LazyParameters, Surviva
         first. The index of a value is the code that stands for it in the compiled trees. The entry
         of a numeric feature is None. None if no feature is categorical.
 
+    See Also
+    --------
+    RandomSurvivalForest : The same with stored trees, for many queries.
+    spinney.LazyForestRegressor : The same for numbers.
+
     References
     ----------
     M. Guillame-Bert and A. Dubrawski, "Batched Lazy Decision Trees", 2016.

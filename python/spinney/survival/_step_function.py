@@ -29,6 +29,11 @@ class StepFunction:
         The value before the first place, multiplied and added to like `y`. None means the value of
         the first place.
 
+    See Also
+    --------
+    RandomSurvivalForest.predict_survival_function : Makes one for each row.
+    kaplan_meier_estimator : Estimates one curve for all rows.
+
     Examples
     --------
     >>> from spinney.survival import StepFunction

@@ -136,6 +136,13 @@ class DecisionTreeClassifier(ClassTarget, BaseDecisionTree, ImpurityParameters):
     tree_ : Tree
         The compiled tree: read-only arrays with one entry per node.
 
+    See Also
+    --------
+    DecisionTreeRegressor : The same for numbers.
+    ExtraTreeClassifier : The same with random thresholds.
+    RandomForestClassifier : A mean of many such trees.
+    plot_tree : Draws a tree.
+
     References
     ----------
     L. Breiman, J. Friedman, R. Olshen, C. Stone, "Classification and Regression Trees", 1984.
@@ -314,6 +321,13 @@ class DecisionTreeRegressor(NumberTarget, BaseDecisionTree, ImpurityParameters):
         Number of outputs (columns of `y`).
     tree_ : Tree
         The compiled tree: read-only arrays with one entry per node.
+
+    See Also
+    --------
+    DecisionTreeClassifier : The same for classes.
+    ExtraTreeRegressor : The same with random thresholds.
+    RandomForestRegressor : A mean of many such trees.
+    plot_tree : Draws a tree.
 
     References
     ----------

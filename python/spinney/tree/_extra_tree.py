@@ -116,6 +116,12 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
     tree_ : Tree
         The compiled tree: read-only arrays with one entry per node.
 
+    See Also
+    --------
+    ExtraTreeRegressor : The same for numbers.
+    DecisionTreeClassifier : The same with the best thresholds.
+    ExtraTreesClassifier : A mean of many such trees.
+
     References
     ----------
     P. Geurts, D. Ernst, L. Wehenkel, "Extremely randomized trees", Machine Learning 63, 2006.
@@ -241,6 +247,12 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
         Number of outputs (columns of `y`).
     tree_ : Tree
         The compiled tree: read-only arrays with one entry per node.
+
+    See Also
+    --------
+    ExtraTreeClassifier : The same for classes.
+    DecisionTreeRegressor : The same with the best thresholds.
+    ExtraTreesRegressor : A mean of many such trees.
 
     References
     ----------
