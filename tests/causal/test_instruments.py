@@ -29,7 +29,7 @@ def test_effects_are_ratios_of_weighted_covariances():
     """By the leaves that queries share with the rows that fill them."""
     X, t, y, z = make_data()
     forest = fit(X, t, y, z)
-    bags = LittleBags(Units(forest._groups), forest._seed, 2, N // 2, N // 4)
+    bags = LittleBags(Units(forest._groups), forest._seed, 4, N // 2, N // 4)
     seeds = forest.forest_.seeds
     filling = draw_batch(bags, 0, seeds).filling.list_rows(seeds)
     w, v, u = t - forest.expected_t_, y - forest.expected_y_, z - 0.5
@@ -110,15 +110,21 @@ def test_illegal_instruments():
     with pytest.raises(ValueError, match="model_z must expect what is 0 or 1"):
         fit(X, t, y, z, model_z=1.5)
     with pytest.raises(ValueError, match="'model_z' parameter of CausalForest must be None"):
-        CausalForest(4, model_z=0.5).fit(X, t, y)
+        CausalForest(8, model_z=0.5).fit(X, t, y)
     forest = fit(X, t, y, z + 0.5 * X[:, 1] ** 2, model_z=None)
     for ask, message in (
         (forest.average_treatment_effect, "need a binary instrument"),
-        (lambda: forest.score(X, t, y), "score is for forests without an instrument"),
+        (
+            lambda: forest.score(X, t, y),
+            "score is for forests without an instrument. Take rank_average",
+        ),
     ):
         with pytest.raises(ValueError, match=message):
             ask()
     forest = fit(X, t, y, z)
-    for ask in (lambda: forest.average_treatment_effect("treated"), forest.calibration):
-        with pytest.raises(ValueError, match="is for forests without an instrument"):
+    for ask, instead in (
+        (lambda: forest.average_treatment_effect("treated"), "Take target='all'"),
+        (forest.calibration, "Take rank_average_treatment_effect or best_linear_projection"),
+    ):
+        with pytest.raises(ValueError, match=f"is for forests without an instrument. {instead}"):
             ask()

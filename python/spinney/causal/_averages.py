@@ -21,6 +21,10 @@ from spinney.causal._estimates import (
     trace_targeting,
 )
 
+# With an instrument, what is hidden moves both outcomes and treatments. So the effects that explain
+# outcomes best by treatments are not the true ones.
+INSTEAD = "Take rank_average_treatment_effect or best_linear_projection"
+
 
 class AverageEffects:
     """Mixin of the forests that know the effects at their training samples, out of bag."""
@@ -96,7 +100,7 @@ class AverageEffects:
         scored, _ = self._list_scored(subset)
         if target == "all":
             return average(scored.score(), scored)
-        self._refuse_instrument(f"target={target!r}")
+        self._refuse_instrument(f"target={target!r}", "Take target='all'")
         if target == "overlap":
             return average_of_overlap(scored)
         if not self.is_binary_:
@@ -191,9 +195,15 @@ class AverageEffects:
             Two coefficients. The first is 1 if the mean is right. The second is 1 if the
             differences are right, and above 0 if there are any. P-values are of one side, against
             0.
+
+        Raises
+        ------
+        ValueError
+            If there are instruments: what is hidden moves outcomes along with treatments, so that
+            no regression of the one on the other says whether effects are right.
         """
         scored, _ = self._list_scored(None)
-        self._refuse_instrument("calibration")
+        self._refuse_instrument("calibration", INSTEAD)
         mean = np.average(scored.effects, weights=scored.weights)
         design = np.column_stack(
             [scored.treatments * mean, scored.treatments * (scored.effects - mean)]
@@ -260,6 +270,6 @@ class AverageEffects:
         np.divide(given - expected, spread, out=pushes, where=spread != 0)
         return pushes
 
-    def _refuse_instrument(self, what: str) -> None:
+    def _refuse_instrument(self, what: str, instead: str) -> None:
         if self._instruments is not None:
-            raise ValueError(f"{what} is for forests without an instrument.")
+            raise ValueError(f"{what} is for forests without an instrument. {instead}.")

@@ -32,7 +32,10 @@ class Units:
 
 
 class LittleBags(NamedTuple):
-    """How the trees draw: `bag_size` trees, one after the other, share a half of the units."""
+    """How the trees draw: `bag_size` trees, one after the other, share a half of the units.
+
+    The next bag has the other half, so that the two have no unit in common.
+    """
 
     units: Units
     seed: int
@@ -48,8 +51,10 @@ class LittleBags(NamedTuple):
         They are functions of the seed and of the number of the tree.
         """
         bag, place = divmod(tree, self.bag_size)
-        half = _make_generator(self.seed, bag).permutation(self.units.n_units)
-        half = half[: self.units.n_units // 2]
+        pair, is_second = divmod(bag, 2)
+        shuffled = _make_generator(self.seed, pair).permutation(self.units.n_units)
+        size = self.units.n_units // 2
+        half = shuffled[-size:] if is_second else shuffled[:size]
         own = _make_generator(self.seed, bag, place + 1).permutation(half)[: self.n_draws]
         if self.n_growing == 0:
             rows = self.units.list_rows(own)
