@@ -22,9 +22,12 @@ class Units:
     def __init__(self, groups: NDArray[np.int64]) -> None:
         self.groups = groups
         self.n_units = int(groups.max(initial=-1)) + 1
+        self._are_rows = np.array_equal(groups, np.arange(self.n_units))
 
     def list_rows(self, units: NDArray[np.int64]) -> NDArray[np.uint32]:
         """Return the rows of some units, ascending; of a unit that is named k times, k times."""
+        if self._are_rows:
+            return np.sort(units.astype(np.uint32))
         counts = np.bincount(units, minlength=self.n_units)
         # Rows that are never drawn have group -1: the last place.
         of_row = np.append(counts, 0)[self.groups]
