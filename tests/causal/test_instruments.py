@@ -1,5 +1,7 @@
 """Causal forests with an instrument: effects by loops, hidden confounders, averages, errors."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -8,7 +10,10 @@ from spinney.causal import CausalForest
 from spinney.causal._bags import LittleBags, Units, draw_batch
 
 N = 300
-pytestmark = pytest.mark.filterwarnings("ignore:.* of the samples have a propensity:UserWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.* of the samples have a propensity:UserWarning",
+    "ignore:The instrument seems to move:UserWarning",
+)
 
 
 def make_data(n=N, seed=0):
@@ -80,6 +85,22 @@ def test_scores_by_definition():
     np.testing.assert_allclose(forest.scores(), tau + (z - 0.5) / 0.25 / c * left)
     # A twin of the forest, of treatments by invitations.
     assert 0.2 < np.median(c) < 0.7
+
+
+def test_weak_instruments():
+    """Scores are divided by what the instrument does."""
+    X, t, y, z = make_data()
+    strong = fit(X, t, y, z, 100, min_samples_leaf=20)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        strong.scores()
+    forest = fit(X, t, y, np.random.default_rng(1).integers(0, 2, N))
+    with pytest.warns(UserWarning, match=r"seems to move .* of \d+\.\d % of the"):
+        forest.average_treatment_effect()
+    c = forest._compliance * np.sign(forest._compliance.mean())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        forest.average_treatment_effect(subset=c > 0.02)
 
 
 def test_files_and_groups(tmp_path):
