@@ -1,15 +1,17 @@
 """Causal forests: moments and effects by loops, draws, intervals, estimates, arguments."""
 
+from itertools import combinations, product
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import spinney
-from spinney.causal import CausalForest
+from spinney.causal import CausalForest, _moments
 from spinney.causal._bags import LittleBags, Units, draw_batch
 from spinney.causal._estimates import _find_area
-from spinney.causal._moments import remove_noise
+from spinney.causal._moments import find_variances, remove_noise
 
 # Samples are few, so that forests take some treatments for nearly certain.
 pytestmark = pytest.mark.filterwarnings("ignore:.* of the samples have a propensity:UserWarning")
@@ -92,13 +94,14 @@ def test_effects_out_of_bag_are_of_the_trees_without_a_row():
     means = np.array([of_trees[row, unseen[:, row]].mean(axis=0) for row in range(N)])
     s, w, v, wv, ww = means.T
     np.testing.assert_allclose(forest.oob_predict(), (wv * s - w * v) / (ww * s - w * w))
-    # The trees of a bag share a half of the rows.
-    seen = ~unseen
-    assert all((seen[i] | seen[i + 1]).sum() <= N // 2 for i in range(0, 40, 2))
+    # The trees of a bag share a half of the rows. Those of the next bag have the other half.
+    of_bags = ~unseen.reshape(10, 4, N).all(axis=1)
+    assert np.all(of_bags.sum(axis=1) <= N // 2)
+    assert not np.any(of_bags[::2] & of_bags[1::2])
 
 
 def test_variances_by_loops():
-    """Squares of the means of bags, less the share of the noise within bags."""
+    """The square of what is expected, less what bags with disjoint samples agree in."""
     X, T, y = make_data()
     forest = fit(X, T, y, 24, subforest_size=4)
     query = X[:6]
@@ -114,10 +117,10 @@ def test_variances_by_loops():
                 for b in trees
             ]
         )
-        bags = rho.reshape(6, 4)
-        between, total = np.mean(bags.mean(axis=1) ** 2), np.mean(rho**2)
-        noise = (total - between) / 3
-        expected = remove_noise(np.array([between]), np.array([noise]), 6)
+        first, second = rho.reshape(3, 2, 4).mean(axis=2).T
+        agreement, size = np.mean(first * second), np.mean([first**2, second**2])
+        error = np.sqrt((size**2 + agreement**2) / 3)
+        expected = remove_noise(np.array([-agreement]), np.array([error]))
         np.testing.assert_allclose(variance, expected[0], rtol=1e-9)
     low, high = forest.predict_interval(query, alpha=0.1)
     np.testing.assert_allclose((high - low) / 2, 1.6448536 * np.sqrt(variances), rtol=1e-6)
@@ -127,12 +130,64 @@ def test_variances_by_loops():
     np.testing.assert_allclose(forest.prediction_stderr(query) ** 2, variances)
 
 
-def test_noise_is_removed_with_any_number_of_bags():
+def test_a_bag_without_a_partner_is_not_of_the_variance():
+    X, T, y = make_data()
+    forest = fit(X, T, y, 20, subforest_size=4)
+    of_trees = forest.forest_.predict_trees(X[:6], 1)
+    assert np.all(find_variances(of_trees, 4) > 0)
+    # Effects are of all trees, and the fifth bag has no partner.
+    same = np.concatenate([of_trees[:, :16], np.roll(of_trees[:, 16:], 1, axis=1)], axis=1)
+    np.testing.assert_allclose(find_variances(same, 4), find_variances(of_trees, 4))
+
+
+def test_variances_are_right_on_average(monkeypatch):
+    """For any function of a half: over all data sets of six coins, and all halves of each."""
+    monkeypatch.setattr(_moments, "remove_noise", lambda difference, error: difference)
+    halves = list(combinations(range(6), 3))
+    # The other half of one that has row 0 is the one that comes as late in the list.
+    order = [place for first in range(10) for place in (first, 19 - first)]
+    effects, variances, by_halves = [], [], []
+    for coins in product((-1.0, 1.0), repeat=6):
+        x = np.array(coins)
+        # Rows act in pairs and in threes, too, as they do if some choose splits for others.
+        values = [x[[*half]].sum() ** 2 + x[[*half]].sum() + x[[*half]].prod() for half in halves]
+        values = np.array(values)[order]
+        moments = np.zeros((1, 20, 5))
+        # Slopes of regressions in which treatments have mean 0 and variance 1.
+        moments[0, :, 0] = moments[0, :, 4] = 1.0
+        moments[0, :, 3] = values
+        effects.append(values.mean())
+        variances.append(find_variances(moments, 1)[0])
+        by_halves.append(values.var())
+    np.testing.assert_allclose(np.mean(variances), np.var(effects))
+    # What trees of halves vary by is more.
+    assert np.mean(by_halves) > 1.5 * np.var(effects)
+
+
+def test_reported_errors_are_true_ones():
+    """On many data sets of a constant effect."""
+    query = np.random.default_rng(0).random((40, 3))
+    effects, variances = [], []
+    for seed in range(40):
+        rng = np.random.default_rng([1, seed])
+        X, T = rng.random((150, 3)), rng.integers(0, 2, 150)
+        forest = CausalForest(
+            200, subforest_size=5, model_t=0.5, model_y=0.5, random_state=seed
+        ).fit(X, T, T + rng.normal(size=150))
+        for numbers, found in zip((effects, variances), forest.predict_and_var(query), strict=True):
+            numbers.append(found)
+    ratio = np.sqrt(np.mean(variances) / np.mean(np.var(effects, axis=0, ddof=1)))
+    assert 0.9 < ratio < 1.25
+    covered = np.mean(np.abs(np.subtract(effects, 1)) < 1.645 * np.sqrt(variances))
+    assert 0.85 < covered < 0.95
+
+
+def test_noise_is_removed_whatever_its_size():
     """The quotient of a density and a distribution function that both vanish is a number."""
-    found = remove_noise(np.array([1e-3, 1.0, 0.0]), np.array([1.0, 1e-3, 0.0]), 10**7)
+    found = remove_noise(np.array([-1.0, 1.0, 0.0]), np.array([5e-4, 4e-7, 0.0]))
     assert np.isfinite(found).all()
     assert 0 < found[0] < 1e-6
-    np.testing.assert_allclose(found[1:], [0.999, 0.0])
+    np.testing.assert_allclose(found[1:], [1.0, 0.0])
 
 
 @pytest.mark.parametrize("more", [{}, {"sample_weight": np.arange(N) % 3}])
@@ -299,8 +354,8 @@ X, T, Y = make_data()
         ({"model_t": [0.5]}, "model_t must have a value for each"),
         ({"model_y": "mean"}, "model_y must be an array-like"),
         ({"model_t": T}, "All treatments are as expected"),
-        ({"n_estimators": 7}, "multiple of subforest_size, 2"),
-        ({"subforest_size": 1}, "subforest_size"),
+        ({"n_estimators": 7}, r"n_estimators.*\[8, inf\)"),
+        ({"subforest_size": 0}, "subforest_size"),
         ({"max_samples": 0.7}, "max_samples"),
         ({"max_samples": 61}, "must be 2 to half of the 120 samples"),
         ({"honest": 1}, "honest"),

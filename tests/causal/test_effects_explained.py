@@ -183,7 +183,7 @@ def test_treatments_and_outcomes_as_one_target():
             forest.score(X, np.array([labels] * N), Y)
     for wrong in (T, np.column_stack([T, Y, Y])):
         with pytest.raises(ValueError, match="y must be the outcomes"):
-            CausalForest(4).fit(X, wrong)
+            CausalForest(8).fit(X, wrong)
 
 
 @pytest.mark.parametrize("model_t", [None, 0.5, LinearRegression()], ids=["ours", "known", "other"])

@@ -1,5 +1,7 @@
 """Causal forests with an instrument: effects by loops, hidden confounders, averages, errors."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -8,7 +10,10 @@ from spinney.causal import CausalForest
 from spinney.causal._bags import LittleBags, Units, draw_batch
 
 N = 300
-pytestmark = pytest.mark.filterwarnings("ignore:.* of the samples have a propensity:UserWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.* of the samples have a propensity:UserWarning",
+    "ignore:The instrument seems to move:UserWarning",
+)
 
 
 def make_data(n=N, seed=0):
@@ -29,7 +34,7 @@ def test_effects_are_ratios_of_weighted_covariances():
     """By the leaves that queries share with the rows that fill them."""
     X, t, y, z = make_data()
     forest = fit(X, t, y, z)
-    bags = LittleBags(Units(forest._groups), forest._seed, 2, N // 2, N // 4)
+    bags = LittleBags(Units(forest._groups), forest._seed, 4, N // 2, N // 4)
     seeds = forest.forest_.seeds
     filling = draw_batch(bags, 0, seeds).filling.list_rows(seeds)
     w, v, u = t - forest.expected_t_, y - forest.expected_y_, z - 0.5
@@ -82,6 +87,22 @@ def test_scores_by_definition():
     assert 0.2 < np.median(c) < 0.7
 
 
+def test_weak_instruments():
+    """Scores are divided by what the instrument does."""
+    X, t, y, z = make_data()
+    strong = fit(X, t, y, z, 100, min_samples_leaf=20)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        strong.scores()
+    forest = fit(X, t, y, np.random.default_rng(1).integers(0, 2, N))
+    with pytest.warns(UserWarning, match=r"seems to move .* of \d+\.\d % of the"):
+        forest.average_treatment_effect()
+    c = forest._compliance * np.sign(forest._compliance.mean())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        forest.average_treatment_effect(subset=c > 0.02)
+
+
 def test_files_and_groups(tmp_path):
     X, t, y, z = make_data()
     groups = np.arange(N) // 2
@@ -110,15 +131,21 @@ def test_illegal_instruments():
     with pytest.raises(ValueError, match="model_z must expect what is 0 or 1"):
         fit(X, t, y, z, model_z=1.5)
     with pytest.raises(ValueError, match="'model_z' parameter of CausalForest must be None"):
-        CausalForest(4, model_z=0.5).fit(X, t, y)
+        CausalForest(8, model_z=0.5).fit(X, t, y)
     forest = fit(X, t, y, z + 0.5 * X[:, 1] ** 2, model_z=None)
     for ask, message in (
         (forest.average_treatment_effect, "need a binary instrument"),
-        (lambda: forest.score(X, t, y), "score is for forests without an instrument"),
+        (
+            lambda: forest.score(X, t, y),
+            "score is for forests without an instrument. Take rank_average",
+        ),
     ):
         with pytest.raises(ValueError, match=message):
             ask()
     forest = fit(X, t, y, z)
-    for ask in (lambda: forest.average_treatment_effect("treated"), forest.calibration):
-        with pytest.raises(ValueError, match="is for forests without an instrument"):
+    for ask, instead in (
+        (lambda: forest.average_treatment_effect("treated"), "Take target='all'"),
+        (forest.calibration, "Take rank_average_treatment_effect or best_linear_projection"),
+    ):
+        with pytest.raises(ValueError, match=f"is for forests without an instrument. {instead}"):
             ask()

@@ -199,8 +199,8 @@ def test_children_have_a_share_of_their_parent(criterion):
     assert shares >= 0.4
     for illegal in (0.5, -0.1, "much", None):
         with pytest.raises(ValueError, match=r"'alpha' parameter of CausalForest must be a float"):
-            CausalForest(4, alpha=illegal).fit(X, T, y)
+            CausalForest(8, alpha=illegal).fit(X, T, y)
     with pytest.raises(ValueError, match=r"must be a str among \{'r_loss', 'het'\}"):
-        CausalForest(4, criterion="squared_error").fit(X, T, y)
+        CausalForest(8, criterion="squared_error").fit(X, T, y)
     with pytest.raises(ValueError, match="'criterion' parameter of RandomForestRegressor"):
         spinney.RandomForestRegressor(4, criterion="het").fit(X, y)

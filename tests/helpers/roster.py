@@ -34,6 +34,7 @@ _PARAMETERS = {
     "BaggingRegressor": {"estimator": DecisionTreeRegressor(max_depth=2)},
     "Boruta": {"estimator": RandomForestClassifier(8), "perc": 50},
     "MissForestImputer": {"skip_complete": False},
+    "CausalForest": {"subforest_size": 2},
     "ConformalizedQuantileRegressor": {
         "estimator": RandomForestQuantileRegressor(25, random_state=0)
     },

@@ -49,20 +49,19 @@ def find_errors(
     between = np.sum(centred.mean(axis=2) ** 2, axis=1) / n_counted
     total = np.sum(centred**2, axis=(1, 2)) / (n_counted * size)
     noise = (total - between) / (size - 1)
-    errors[is_known] = np.sqrt(remove_noise(between, noise, n_counted))
+    error = np.maximum(between, noise) * np.sqrt(2.0 / n_counted)
+    errors[is_known] = np.sqrt(remove_noise(between - noise, error))
     return errors, n_bags
 
 
 def remove_noise(
-    between: NDArray[np.float64], noise: NDArray[np.float64], n_bags: int | NDArray[np.int64]
+    difference: NDArray[np.float64], error: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the mean of what the variance can be, given that it is not negative.
+    """Return the mean of what a variance can be, given that it is not negative.
 
-    The difference of the two estimates has an error whose size is known. With a flat prior on the
+    It is estimated by a difference that has a known standard error. With a flat prior on the
     positive numbers, the mean is that of a truncated normal distribution.
     """
-    error = np.maximum(between, noise) * np.sqrt(2.0 / n_bags)
-    difference = between - noise
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = difference / error
         # The density over the distribution function. Far below 0 both vanish: `erfcx` is the

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from spinney._common.messages import warn_caller
 from spinney.causal._arguments import read_numbers
 from spinney.causal._estimates import (
     Estimate,
@@ -20,6 +21,12 @@ from spinney.causal._estimates import (
     regress,
     trace_targeting,
 )
+
+# With an instrument, what is hidden moves both outcomes and treatments. So the effects that explain
+# outcomes best by treatments are not the true ones.
+INSTEAD = "Take rank_average_treatment_effect or best_linear_projection"
+# What an instrument does to treatments, by their standard deviation, is next to nothing below this.
+_WEAK = 0.01
 
 
 class AverageEffects:
@@ -93,10 +100,12 @@ class AverageEffects:
         targets = ("all", "treated", "control", "overlap")
         if target not in targets:
             raise ValueError(f"target must be one of {targets}. Got {target!r}.")
+        self._check_fitted()
+        if target != "all":
+            self._refuse_instrument(f"target={target!r}", "Take target='all'")
         scored, _ = self._list_scored(subset)
         if target == "all":
             return average(scored.score(), scored)
-        self._refuse_instrument(f"target={target!r}")
         if target == "overlap":
             return average_of_overlap(scored)
         if not self.is_binary_:
@@ -191,9 +200,16 @@ class AverageEffects:
             Two coefficients. The first is 1 if the mean is right. The second is 1 if the
             differences are right, and above 0 if there are any. P-values are of one side, against
             0.
+
+        Raises
+        ------
+        ValueError
+            If there are instruments: what is hidden moves outcomes along with treatments, so that
+            no regression of the one on the other says whether effects are right.
         """
+        self._check_fitted()
+        self._refuse_instrument("calibration", INSTEAD)
         scored, _ = self._list_scored(None)
-        self._refuse_instrument("calibration")
         mean = np.average(scored.effects, weights=scored.weights)
         design = np.column_stack(
             [scored.treatments * mean, scored.treatments * (scored.effects - mean)]
@@ -230,6 +246,7 @@ class AverageEffects:
         rows = np.flatnonzero(is_drawn)
         if len(rows) == 0:
             raise ValueError("subset has no samples of positive weight.")
+        self._check_strength(rows)
         if not np.isfinite(self.oob_prediction_[rows]).all():
             raise ValueError(
                 "There are samples without an effect out of bag: set a larger n_estimators, or "
@@ -246,6 +263,21 @@ class AverageEffects:
         )
         return everything.take(rows), rows
 
+    def _check_strength(self, rows: NDArray[np.int64]) -> None:
+        """Warn if instruments seem to move the treatments of some samples by nothing."""
+        if self._compliance is None:
+            return
+        found = self._compliance[rows]
+        found = found * np.sign(np.nanmean(found))
+        is_weak = found <= _WEAK * np.std(self._treatments[rows])
+        if is_weak.any():
+            warn_caller(
+                f"The instrument seems to move the treatment of {100.0 * is_weak.mean():.1f} % of "
+                f"the samples by nothing, or the other way (at least {found.min():.2g}). Scores "
+                "are divided by this. Set a larger min_samples_leaf or n_estimators, or leave such "
+                "samples out by `subset`."
+            )
+
     def _list_pushes(self) -> NDArray[np.float64]:
         """Return the weights of residuals in scores, of all training samples; see `Scored`."""
         given, expected = self._treatments, self.expected_t_
@@ -260,6 +292,6 @@ class AverageEffects:
         np.divide(given - expected, spread, out=pushes, where=spread != 0)
         return pushes
 
-    def _refuse_instrument(self, what: str) -> None:
+    def _refuse_instrument(self, what: str, instead: str) -> None:
         if self._instruments is not None:
-            raise ValueError(f"{what} is for forests without an instrument.")
+            raise ValueError(f"{what} is for forests without an instrument. {instead}.")

@@ -22,9 +22,12 @@ class Units:
     def __init__(self, groups: NDArray[np.int64]) -> None:
         self.groups = groups
         self.n_units = int(groups.max(initial=-1)) + 1
+        self._are_rows = np.array_equal(groups, np.arange(self.n_units))
 
     def list_rows(self, units: NDArray[np.int64]) -> NDArray[np.uint32]:
         """Return the rows of some units, ascending; of a unit that is named k times, k times."""
+        if self._are_rows:
+            return np.sort(units.astype(np.uint32))
         counts = np.bincount(units, minlength=self.n_units)
         # Rows that are never drawn have group -1: the last place.
         of_row = np.append(counts, 0)[self.groups]
@@ -32,7 +35,10 @@ class Units:
 
 
 class LittleBags(NamedTuple):
-    """How the trees draw: `bag_size` trees, one after the other, share a half of the units."""
+    """How the trees draw: `bag_size` trees, one after the other, share a half of the units.
+
+    The next bag has the other half, so that the two have no unit in common.
+    """
 
     units: Units
     seed: int
@@ -48,8 +54,10 @@ class LittleBags(NamedTuple):
         They are functions of the seed and of the number of the tree.
         """
         bag, place = divmod(tree, self.bag_size)
-        half = _make_generator(self.seed, bag).permutation(self.units.n_units)
-        half = half[: self.units.n_units // 2]
+        pair, is_second = divmod(bag, 2)
+        shuffled = _make_generator(self.seed, pair).permutation(self.units.n_units)
+        size = self.units.n_units // 2
+        half = shuffled[-size:] if is_second else shuffled[:size]
         own = _make_generator(self.seed, bag, place + 1).permutation(half)[: self.n_draws]
         if self.n_growing == 0:
             rows = self.units.list_rows(own)

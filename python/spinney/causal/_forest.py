@@ -29,7 +29,7 @@ from spinney.causal._arguments import (
     read_treatments,
     read_weights,
 )
-from spinney.causal._averages import AverageEffects
+from spinney.causal._averages import INSTEAD, AverageEffects
 from spinney.causal._bags import LittleBags, Units
 from spinney.causal._centring import Centring
 from spinney.causal._explained import ExplainedEffects
@@ -65,12 +65,13 @@ class CausalForest(Stored, AverageEffects, ExplainedEffects, TreeParameters):
     Parameters
     ----------
     n_estimators : int, default=2000
-        Number of trees, a multiple of `subforest_size`. Intervals need more trees than effects.
+        Number of trees, at least two little bags. Intervals need more trees than effects.
     max_samples : int or float, default=0.5
         Number of samples, or of groups, that each tree draws without replacement, for both halves.
         A float is a fraction of them, at most 0.5.
-    subforest_size : int, default=2
-        How many trees share a random half of the samples. Variances come from these little bags.
+    subforest_size : int, default=4
+        How many trees share a random half of the samples, a little bag. The next bag has the other
+        half. Variances come from what such pairs of bags agree in.
     honest : bool, default=True
         Whether other samples fill the leaves of a tree than those that have chosen its splits.
     honest_fraction : float, default=0.5
@@ -200,6 +201,9 @@ class CausalForest(Stored, AverageEffects, ExplainedEffects, TreeParameters):
 
     S. Athey, J. Tibshirani, S. Wager, "Generalized random forests", Annals of Statistics 47, 2019.
 
+    T. Xu, R. Zhu, X. Shao, "On variance estimation of random forests with infinite-order
+    U-statistics", Electronic Journal of Statistics 18, 2024.
+
     X. Nie, S. Wager, "Quasi-oracle estimation of heterogeneous treatment effects", Biometrika 108,
     2021.
 
@@ -217,7 +221,7 @@ class CausalForest(Stored, AverageEffects, ExplainedEffects, TreeParameters):
 
     n_estimators: int = field(default=2000, kw_only=False)
     max_samples: float = 0.5
-    subforest_size: int = 2
+    subforest_size: int = 4
     honest: bool = True
     honest_fraction: float = 0.5
     criterion: Literal["r_loss", "het"] = "r_loss"
@@ -243,10 +247,8 @@ class CausalForest(Stored, AverageEffects, ExplainedEffects, TreeParameters):
     def _check_params(self) -> tuple[int, int]:
         """Return the seed and the number of threads; raise an error for illegal parameters."""
         name = type(self).__name__
-        check_int(name, "subforest_size", self.subforest_size, 2)
+        check_int(name, "subforest_size", self.subforest_size, 1)
         check_int(name, "n_estimators", self.n_estimators, 2 * self.subforest_size)
-        if self.n_estimators % self.subforest_size:
-            self._reject("n_estimators", f"a multiple of subforest_size, {self.subforest_size}")
         max_samples: Any = self.max_samples
         if isinstance(max_samples, Integral):
             check_int(name, "max_samples", max_samples, 2)
@@ -533,10 +535,11 @@ class CausalForest(Stored, AverageEffects, ExplainedEffects, TreeParameters):
         ------
         ValueError, TypeError
             If an argument is illegal. The message names it. `model_y` and `model_t` must not be
-            arrays, which are of the samples of `fit`.
+            arrays, which are of the samples of `fit`. With an instrument there is no such score:
+            the loss is smallest at effects that are biased by what is hidden.
         """
         effects = self.predict(X)
-        self._refuse_instrument("score")
+        self._refuse_instrument("score", INSTEAD)
         other = clone(self).set_params(random_state=self._seed)
         other.labels_ = self.labels_
         other._centre(X, *other._read(X, T, y, sample_weight, None))
@@ -586,7 +589,7 @@ class CausalForest(Stored, AverageEffects, ExplainedEffects, TreeParameters):
                 continue
             if array.dtype != dtype or array.shape != self._treatments.shape:
                 return f"{name} is no array of a value for each training sample"
-        if type(self.subforest_size) is not int or len(forest) % self.subforest_size:
+        if type(self.subforest_size) is not int or len(forest) < 2 * self.subforest_size:
             return f"{len(forest)} trees in bags of {self.subforest_size}"
         return None
 

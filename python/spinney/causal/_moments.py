@@ -79,10 +79,14 @@ def _find_spread(moments: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def find_variances(of_trees: NDArray[np.float64], bag_size: int) -> NDArray[np.float64]:
-    """Return the variances of effects by the bootstrap of little bags.
+    """Return the variances of effects by what bags of trees with disjoint samples agree in.
 
-    Trees of a bag share a half of the rows. What their mean varies by from bag to bag, less the
-    part of it that comes from the few trees of a bag, is the variance of the forest.
+    Trees of a bag share a half of the rows, and the next bag has the other half. If T(S) is what
+    trees of the half S predict on average, and U what the forest predicts, the mean of T(S) T(S')
+    over disjoint halves is an unbiased estimate of the squared expectation, as they are
+    independent. So U ** 2 less this mean is one of the variance of U, with that from the number of
+    trees. (What the means of bags vary by is larger: it counts what two or more rows do together
+    several times.)
 
     Parameters
     ----------
@@ -105,10 +109,11 @@ def find_variances(of_trees: NDArray[np.float64], bag_size: int) -> NDArray[np.f
     level -= of_trees[..., 0] * intercepts[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
         influence = (s[:, None] * slope - z[:, None] * level) / spread[:, None]
-    bags = influence.reshape(len(influence), influence.shape[1] // bag_size, bag_size)
-    between = np.mean(bags.mean(axis=2) ** 2, axis=1)
-    noise = (np.mean(influence**2, axis=1) - between) / (bag_size - 1)
-    return remove_noise(between, noise, bags.shape[1])
+    n_pairs = influence.shape[1] // (2 * bag_size)
+    pairs = influence[:, : 2 * bag_size * n_pairs].reshape(-1, n_pairs, 2, bag_size).mean(axis=3)
+    agreement = np.mean(pairs.prod(axis=2), axis=1)
+    size = np.mean(pairs**2, axis=(1, 2))
+    return remove_noise(-agreement, np.sqrt((size**2 + agreement**2) / n_pairs))
 
 
 def find_intervals(effects: Any, errors: Any, alpha: float) -> tuple[Any, Any]:
