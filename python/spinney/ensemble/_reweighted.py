@@ -172,9 +172,9 @@ class TreeRows:
         of_leaves: NDArray[Any] = values.argmax(axis=1) if is_of_classes else values[:, 0]
         is_numeric = estimator.categories_ is None
         is_canonical = self._columns is None or self._columns.has_canonical_format
-        if is_numeric and is_canonical and len(values) <= _FEW_NODES:
-            return of_leaves[self._divide(tree)]
-        return of_leaves[self._descend(tree)]
+        is_small = is_numeric and is_canonical and len(values) <= _FEW_NODES
+        predicted: NDArray[Any] = of_leaves[self._divide(tree) if is_small else self._descend(tree)]
+        return predicted
 
     def _divide(self, tree: Tree) -> NDArray[Any]:
         """Return the leaves of all rows, of which each split divides all at once.
