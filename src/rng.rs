@@ -85,6 +85,7 @@ enum Purpose {
     LeafRows = 10,
     Honesty = 11,
     HalfSample = 12,
+    Dropout = 13,
 }
 
 /// The seed whose tree number 0 is tree number `tree` of `seed`. With this seed, a tree of a forest
@@ -181,6 +182,11 @@ impl NodeKey {
         Draws(combine(self.0, Purpose::HalfSample as u64))
     }
 
+    /// The draws of the rounds of boosting that are dropped while a tree is grown. The key must be the root's.
+    pub fn dropout(self) -> Draws {
+        Draws(combine(self.0, Purpose::Dropout as u64))
+    }
+
     /// The draws of the rows that choose the splits of an honest tree. The key must be the root's.
     pub fn honesty(self) -> Draws {
         Draws(combine(self.0, Purpose::Honesty as u64))
@@ -203,6 +209,13 @@ impl Draws {
     #[inline]
     pub fn below(self, n: u64, i: u64) -> u64 {
         high_product(combine(self.0, i), n)
+    }
+
+    /// Whether element number `i` of the sequence is an event of this chance.
+    #[inline]
+    pub fn is_below(self, chance: f64, i: u64) -> bool {
+        const STEPS: u64 = 1 << 53;
+        (self.below(STEPS, i) as f64) < chance * STEPS as f64
     }
 }
 

@@ -584,8 +584,13 @@ cause
     means that all events are alike.
 loss
     What the trees lower. "coxph": the negative logarithm of Cox's partial likelihood, of ties as
-    Breslow has it. "ipcwls": squared errors of the logarithms of times, where a sample whose event
-    is seen stands for those that were censored before.
+    Breslow has it. "squared": squared errors of the logarithms of times, where a censored sample
+    has no error if a later time is predicted. "ipcwls": squared errors of the logarithms of times,
+    where a sample whose event is seen stands for those that were censored before.
+dropout_rate
+    The chance of each earlier tree to be dropped while a tree is grown; one at least is. Of k
+    dropped trees and the new one, leaves are then divided by k + 1, and those of dropped trees
+    multiplied by k, so that no tree stands for most of the prediction. 0.0: none is dropped.
 n_estimators
     Number of rounds. A round grows one tree.
 monotonic_cst

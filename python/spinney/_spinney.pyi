@@ -356,9 +356,10 @@ class Rounds:
         x: Any,
         task: _Task,
         loss: tuple[str, float],
-        way: tuple[float, float | None, int | None, list[list[int]] | None],
+        way: tuple[float, float | None, int | None, list[list[int]] | None, float],
         start: NDArray[np.float64],
         sums: NDArray[np.float64],
+        trees: Forest | None = None,
     ) -> Rounds: ...
     @property
     def max_features(self) -> int: ...

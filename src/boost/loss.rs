@@ -7,6 +7,9 @@
 pub enum Loss {
     /// Half the squared error.
     SquaredError,
+    /// Half the squared error of the logarithm of a time. A time that is negative (or minus zero) is censored:
+    /// it has no error where a later time is predicted.
+    SquaredErrorOfLogs,
     /// The absolute error.
     AbsoluteError,
     /// Squared for small residuals and absolute for others; what is small is the quantile of this level of
@@ -52,6 +55,7 @@ impl Loss {
         let z = raw[0];
         match self {
             Self::SquaredError => 0.5 * (y - z) * (y - z),
+            Self::SquaredErrorOfLogs => 0.5 * error_of_log(y, z).powi(2),
             Self::AbsoluteError => (y - z).abs(),
             Self::Huber { .. } => {
                 let distance = (y - z).abs();
@@ -83,6 +87,7 @@ impl Loss {
         let z = raw[0];
         pulls[0] = match self {
             Self::SquaredError => y - z,
+            Self::SquaredErrorOfLogs => error_of_log(y, z),
             Self::AbsoluteError => {
                 if z > y {
                     -1.0
@@ -126,7 +131,7 @@ impl Loss {
     /// most, or one step of Newton towards it. `rows` are the rows with a weight above 0.
     pub fn leaf_value(self, rows: &LeafRows<'_>, tree: usize, delta: f64) -> f64 {
         match self {
-            Self::SquaredError => rows.mean_pull(),
+            Self::SquaredError | Self::SquaredErrorOfLogs => rows.mean_pull(),
             Self::AbsoluteError => rows.quantile(0.5, |row| rows.residual(row)),
             Self::Quantile { level } => rows.quantile(level, |row| rows.residual(row)),
             Self::Huber { .. } => {
@@ -151,6 +156,7 @@ impl Loss {
     pub fn curvature(self, y: f64, raw: f64, pull: f64, tree: usize) -> f64 {
         match self {
             Self::SquaredError | Self::AbsoluteError | Self::Huber { .. } | Self::Quantile { .. } => 1.0,
+            Self::SquaredErrorOfLogs => f64::from(u8::from(!is_past(y, raw))),
             Self::Deviance { power: 1.0 } => y - pull,
             Self::Deviance { power: 2.0 } => pull + 1.0,
             Self::Deviance { power } => {
@@ -161,6 +167,16 @@ impl Loss {
             Self::Exponential => pull.abs(),
         }
     }
+}
+
+/// What the logarithm of a time is above a raw prediction; 0 if a censored time is past.
+fn error_of_log(y: f64, raw: f64) -> f64 {
+    if is_past(y, raw) { 0.0 } else { y.abs().ln() - raw }
+}
+
+/// Whether the time is censored, and a later one is predicted.
+fn is_past(y: f64, raw: f64) -> bool {
+    y.is_sign_negative() && raw >= y.abs().ln()
 }
 
 fn variance(share: f64) -> f64 {
@@ -267,8 +283,9 @@ impl LeafRows<'_> {
 mod tests {
     use super::*;
 
-    const ALL: [(Loss, &[f64]); 10] = [
+    const ALL: [(Loss, &[f64]); 11] = [
         (Loss::SquaredError, &[-2.0, 0.5, 3.0]),
+        (Loss::SquaredErrorOfLogs, &[-2.0, 0.5, 3.0]),
         (Loss::AbsoluteError, &[-2.0, 0.5, 3.0]),
         (Loss::Huber { level: 0.9 }, &[-2.0, 0.5, 3.0]),
         (Loss::Quantile { level: 0.3 }, &[-2.0, 0.5, 3.0]),

@@ -8,6 +8,7 @@
 mod bins;
 mod bundles;
 mod cox;
+mod dropout;
 mod exact;
 #[cfg(test)]
 mod examples;
@@ -81,6 +82,8 @@ pub struct Settings {
     pub max_bins: Option<usize>,
     /// Groups of features that may be on one path of a tree; `None` for all.
     pub interactions: Option<Vec<Vec<u32>>>,
+    /// The chance of each earlier round to be dropped while a round is grown.
+    pub dropout_rate: f64,
 }
 
 /// What the rounds of one call need besides the state.
@@ -106,13 +109,15 @@ impl Settings {
 
 impl Rounds {
     /// Begins with raw predictions, `start` plus the learning rate times `sums` of leaves, both row-major
-    /// `(n_samples, n_raw)`. `target` has the weights.
+    /// `(n_samples, n_raw)`. `target` has the weights. `members` are the trees of earlier rounds, which dropout
+    /// needs.
     pub fn new(
         (data, target): (Dataset, Target),
         params: ValidForestParams,
         settings: Settings,
         y: Vec<f64>,
         (start, sums): (Vec<f64>, Vec<f64>),
+        members: Vec<Member>,
         runtime: &Runtime<'_>,
     ) -> Result<Self> {
         let n = data.n_samples();
@@ -134,16 +139,16 @@ impl Rounds {
         let bins = if needs_bins { Bins::of((&data, target.weights()), settings.max_bins, runtime)? } else { None };
         let raw = vec![0.0; n_raw];
         // As in scikit-learn, losses before the first round know no residuals.
-        let (delta, members) = (0.5, Vec::new());
+        let delta = 0.5;
         let mut rounds = Self { data, target, params, bins, settings, y, weights, start, sums, raw, delta, members };
         rounds.predict_raw();
         Ok(rounds)
     }
 
-    /// The trees that have been grown since this was called last: round by round, with those of each raw
-    /// prediction in turn.
+    /// The trees that have been grown since this was called last, or all trees if some of them are dropped and
+    /// rescaled: round by round, with those of each raw prediction in turn.
     pub fn take_members(&mut self) -> Vec<Member> {
-        std::mem::take(&mut self.members)
+        if self.settings.dropout_rate > 0.0 { self.members.clone() } else { std::mem::take(&mut self.members) }
     }
 
     /// Grows the trees of one round.
@@ -160,6 +165,7 @@ impl Rounds {
         let mean_loss_out_of_bag =
             |rounds: &Self| out_of_bag.map_or(f64::NAN, |in_bag| rounds.mean_loss(|row| !in_bag[row]));
         let before = mean_loss_out_of_bag(self);
+        let dropped = self.drop_rounds(draw.seeds[0], runtime)?;
         if let Objective::Rows(Loss::Huber { level }) = self.settings.objective {
             let rows = self.target.weighted_samples();
             let all = LeafRows { rows: &rows, ..self.leaf_rows(&[]) };
@@ -173,16 +179,24 @@ impl Rounds {
         };
         let pulls = self.settings.objective.pulls(self.predicted(), runtime)?;
         for (tree, (pulls, &seed)) in pulls.iter().zip(draw.seeds).enumerate() {
-            self.grow(tree, pulls, &bag, seed, runtime)?;
+            self.grow(tree, pulls, &bag, (seed, dropped.share()), runtime)?;
         }
+        self.put_back(&dropped)?;
         self.predict_raw();
         let is_in = |row: usize| draw.in_bag.is_none_or(|in_bag| in_bag[row]);
         let after = if draw.has_losses { self.mean_loss(is_in) } else { f64::NAN };
         Ok([before, after, mean_loss_out_of_bag(self)])
     }
 
-    /// Grows the tree of one raw prediction, and adds its leaves to the sums.
-    fn grow(&mut self, tree: usize, pulls: &[f64], bag: &Target, seed: u64, runtime: &Runtime<'_>) -> Result<()> {
+    /// Grows the tree of one raw prediction, and adds its leaves, times `share`, to the sums.
+    fn grow(
+        &mut self,
+        tree: usize,
+        pulls: &[f64],
+        bag: &Target,
+        (seed, share): (u64, f64),
+        runtime: &Runtime<'_>,
+    ) -> Result<()> {
         let params = self.params.with_seed(seed);
         let Grown { tree: grown, rows } = self.grow_structure(tree, pulls, bag, &params, runtime)?;
         let by_node = if rows.len() == self.y.len() {
@@ -198,7 +212,8 @@ impl Rounds {
                 by_node.of(node).iter().copied().filter(|&row| bag.weights().is_positive(row as usize)).collect();
             self.settings.objective.leaf_value(&LeafRows { rows: &rows, ..self.leaf_rows(pulls) }, tree, self.delta)
         };
-        let values = leaf_values(&grown, &params, leaf_value);
+        let mut values = leaf_values(&grown, &params, leaf_value);
+        values.iter_mut().for_each(|value| *value *= share);
         let n_raw = self.settings.objective.n_raw();
         for (node, value) in leaves_of(&grown).map(|node| (node, values[node])) {
             for &row in by_node.of(node) {

@@ -12,8 +12,8 @@ use super::task::Task;
 use crate::boost::{Draw, Loss, Objective, Predicted, RiskSets, Rounds, Settings, choose_rows};
 use crate::forest::Forest;
 
-/// The learning rate, `l2_regularization`, the most bins of a column, and groups of features.
-type Way = (f64, Option<f64>, Option<usize>, Option<Vec<Vec<u32>>>);
+/// The learning rate, `l2_regularization`, the most bins of a column, groups of features, and the dropout rate.
+type Way = (f64, Option<f64>, Option<usize>, Option<Vec<Vec<u32>>>, f64);
 
 /// The state of boosting between two rounds.
 #[pyclass(name = "Rounds", module = "spinney._spinney")]
@@ -34,9 +34,11 @@ impl PyRounds {
     /// what raw predictions begin with, and the sums of the leaves of earlier rounds.
     ///
     /// `way` has the learning rate; the regularization by `l2_regularization`, which asks for second
-    /// derivatives; the number of bins of a column, if cuts are between bins alone; and groups of features,
-    /// of which each path has those of one.
+    /// derivatives; the number of bins of a column, if cuts are between bins alone; groups of features,
+    /// of which each path has those of one; and the chance of earlier trees to be dropped. With such a chance,
+    /// `trees` are those of earlier rounds.
     #[new]
+    #[pyo3(signature = (x, task, loss, way, start, sums, trees = None))]
     #[allow(clippy::needless_pass_by_value, reason = "the boundary to Python")]
     fn new<'py>(
         x: &Bound<'py, PyAny>,
@@ -45,15 +47,18 @@ impl PyRounds {
         way: Way,
         start: PyReadonlyArray2<'py, f64>,
         sums: PyReadonlyArray2<'py, f64>,
+        trees: Option<Bound<'py, PyForest>>,
     ) -> PyResult<Self> {
         let y = task.numbers()?;
         let objective = read_objective(&loss.0, loss.1, &y)?;
-        let (learning_rate, l2, max_bins, interactions) = way;
-        let settings = Settings { objective, learning_rate, l2, max_bins, interactions };
+        let (learning_rate, l2, max_bins, interactions, dropout_rate) = way;
+        let settings = Settings { objective, learning_rate, l2, max_bins, interactions, dropout_rate };
+        let members = trees.map(|trees| Ok::<_, PyErr>(trees.get().forest(x.py())?.members().to_vec())).transpose()?;
+        let members = members.unwrap_or_default();
         let raw = (start.as_slice()?.to_vec(), sums.as_slice()?.to_vec());
         let (rounds, max_features, with_missing) = task.grow(x, task.plan(x)?, |data, plan, runtime| {
             let data = (data.clone(), plan.target.clone());
-            Rounds::new(data, plan.valid.clone(), settings, y, raw, runtime)
+            Rounds::new(data, plan.valid.clone(), settings, y, raw, members, runtime)
         })?;
         let with_missing = with_missing.readonly().as_slice()?.to_vec();
         Ok(Self { rounds, n_threads: task.n_threads(), max_features, with_missing })
@@ -111,8 +116,8 @@ impl PyRounds {
         table(py, losses, 3)
     }
 
-    /// The trees that have been grown since this was called last: round by round, with those of each
-    /// raw prediction in turn.
+    /// The trees that have been grown since this was called last, or, with dropout, all of them: round by round,
+    /// with those of each raw prediction in turn.
     fn take_trees(&mut self) -> PyResult<PyForest> {
         let members = self.rounds.take_members();
         catch(|| Ok(PyForest::new(Forest::new(members)?)))
@@ -126,6 +131,7 @@ fn read_objective(name: &str, parameter: f64, y: &[f64]) -> PyResult<Objective> 
 fn read_loss(name: &str, parameter: f64) -> PyResult<Loss> {
     match name {
         "squared_error" => Ok(Loss::SquaredError),
+        "squared" => Ok(Loss::SquaredErrorOfLogs),
         "absolute_error" => Ok(Loss::AbsoluteError),
         "huber" => Ok(Loss::Huber { level: parameter }),
         "quantile" => Ok(Loss::Quantile { level: parameter }),

@@ -16,6 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 import spinney
 from spinney import AdaBoostClassifier, AdaBoostRegressor
+from spinney._data.arrays import to_native
 from spinney.ensemble import _reweighted
 
 N = 240
@@ -301,3 +302,30 @@ def test_files_that_are_forged_are_refused():
     vars(model).update(estimators_=[LogisticRegression().fit(X, y)] * 3)
     with pytest.raises(TypeError, match="LogisticRegression"):
         model.save(io.BytesIO())
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+@pytest.mark.parametrize("splitter", ["best", "random"])
+@pytest.mark.parametrize("form", ["dense", "columns", "integers", "csr", "csc"])
+def test_small_trees_divide_all_rows_as_rows_descend(form, splitter, depth):
+    """Missing values on both sides, and the threshold infinity, included."""
+    X, y = make_data(2)
+    X = (X * 3).round()
+    if form != "integers":
+        X[::5, 0], X[::7, 1] = np.nan, np.nan
+        y = np.where(np.isnan(X[:, 0]), 1, y)
+    forms = {
+        "dense": np.asarray,
+        "columns": np.asfortranarray,
+        "integers": lambda X: X.astype(np.int32),
+        "csr": sp.csr_matrix,
+        "csc": sp.csc_matrix,
+    }
+    X = forms[form](X)
+    rows = _reweighted.TreeRows(to_native(X), 1)
+    for seed in range(5):
+        tree = make_tree(AdaBoostClassifier, max_depth=depth, splitter=splitter, random_state=seed)
+        tree.fit(X, y)
+        np.testing.assert_array_equal(rows.predict(tree), tree.predict(X))
+        np.testing.assert_array_equal(rows._divide(tree.tree_), tree.apply(X))
+        np.testing.assert_array_equal(rows._descend(tree.tree_), tree.apply(X))

@@ -224,3 +224,11 @@ def expected_to_fail(_model):
 def test_scikit_learn_check(estimator, check):
     """Run one check on one estimator."""
     check(estimator)
+
+
+def test_a_share_of_samples_is_not_rounded_down():
+    """0.29 * 100 is a little less than 29."""
+    X, y = np.arange(100.0).reshape(-1, 1), np.arange(100.0)
+    for bootstrap in (False, True):
+        model = BaggingRegressor(max_samples=0.29, bootstrap=bootstrap, n_estimators=2).fit(X, y)
+        assert [len(rows) for rows in model.estimators_samples_] == [29, 29]

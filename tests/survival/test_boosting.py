@@ -58,6 +58,78 @@ def test_trees_follow_the_gradient_of_the_partial_likelihood(data, weighted):
     np.testing.assert_allclose(model.predict(X), raw, rtol=1e-12)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_censored_times_have_no_error_where_later_ones_are_predicted(data, weighted):
+    X, (events, times) = data
+    weights = 1.0 + np.arange(160) % 3 if weighted else np.ones(160)
+    model = GradientBoostingSurvival(loss="squared", n_estimators=6, learning_rate=0.5)
+    model.fit(X, (events, times), sample_weight=weights if weighted else None)
+    logs = np.log(times)
+    raw = np.full(160, np.average(logs[events], weights=weights[events]))
+    for number, staged in enumerate(model.staged_predict(X)):
+        pulls = np.where(~events & (raw >= logs), 0.0, logs - raw)
+        leaves, tree = model.apply(X)[:, number], model.estimators_[number, 0].tree_
+        for leaf in np.unique(leaves):
+            rows = leaves == leaf
+            mean = np.average(pulls[rows], weights=weights[rows])
+            np.testing.assert_allclose(tree.value[leaf, 0, 0], mean, rtol=1e-9, atol=1e-12)
+        raw = raw + 0.5 * tree.value[leaves, 0, 0]
+        np.testing.assert_allclose(staged, np.exp(raw), rtol=1e-12)
+        errors = np.where(~events & (raw >= logs), 0.0, logs - raw)
+        loss = np.average(errors**2, weights=weights) / 2
+        np.testing.assert_allclose(model.train_score_[number], loss, rtol=1e-12)
+
+
+def test_dropped_trees_share_with_the_new_one_what_they_add(data):
+    """DART (Rashmi, Gilad-Bachrach 2015), round by round: fewer rounds have the same draws."""
+    X, (events, times) = data
+    model = GradientBoostingSurvival(dropout_rate=0.3, max_depth=2, random_state=0)
+    before, how_many = np.zeros((0, 160)), []
+    for n_rounds in range(1, 8):
+        model.set_params(n_estimators=n_rounds).fit(X, (events, times))
+        after = np.array([tree.predict(X) for tree in model.estimators_.ravel()])
+        ratios = np.linalg.norm(after[:-1], axis=1) / np.linalg.norm(before, axis=1)
+        is_dropped = ratios < 1.0 - 1e-9
+        n_dropped = np.count_nonzero(is_dropped)
+        how_many.append(n_dropped)
+        share = n_dropped / (n_dropped + 1)
+        expected = np.where(is_dropped[:, np.newaxis], share, 1.0) * before
+        np.testing.assert_allclose(after[:-1], expected, rtol=1e-9, atol=1e-12)
+        pulls = gradient(events, times, 0.1 * before[~is_dropped].sum(axis=0), np.ones(160))
+        leaves = model.apply(X)[:, -1]
+        for leaf in np.unique(leaves):
+            rows = leaves == leaf
+            np.testing.assert_allclose(
+                after[-1, rows], (1 - share) * pulls[rows].mean(), rtol=1e-9, atol=1e-12
+            )
+        np.testing.assert_allclose(model.predict(X), 0.1 * after.sum(axis=0), rtol=1e-9)
+        raw = model.predict(X)
+        at_risk = [np.log(np.sum(np.exp(raw[times >= time]))) for time in times[events]]
+        np.testing.assert_allclose(model.train_score_[-1], np.sum(at_risk - raw[events]) / 160)
+        before = after
+    assert how_many[:2] == [0, 1]
+    assert min(how_many[1:]) == 1
+    assert max(how_many) > 1
+
+
+def test_dropout_does_not_depend_on_how_rounds_are_watched(data):
+    X, y = data
+    model = GradientBoostingSurvival(
+        dropout_rate=0.4, subsample=0.7, n_estimators=6, random_state=0
+    )
+    expected = clone(model).fit(X, y)
+    watched = clone(model).fit(X, y, monitor=lambda *_: False)
+    np.testing.assert_array_equal(watched.predict(X), expected.predict(X))
+    np.testing.assert_array_equal(watched.oob_scores_, expected.oob_scores_)
+    # The loss that ends the rounds is of the trees as they are after each of them.
+    ended = clone(model).set_params(n_iter_no_change=100).fit(X, y, X_val=X, y_val=y)
+    np.testing.assert_array_equal(ended.predict(X), expected.predict(X))
+    stopped = clone(model).set_params(n_estimators=300, n_iter_no_change=2)
+    first, last = (tuple(part[rows] for part in y) for rows in (slice(100), slice(100, 160)))
+    stopped.fit(X[:100], first, X_val=X[100:], y_val=last)
+    assert stopped.n_estimators_ < 300
+
+
 def test_scores_of_rounds_are_partial_likelihoods(data):
     X, (events, times) = data
     model = GradientBoostingSurvival(n_estimators=3, random_state=0).fit(X, (events, times))
@@ -121,7 +193,7 @@ def test_without_features_curves_are_those_of_all_samples(data):
     np.testing.assert_allclose(found, np.exp(-np.cumsum(hazards)), rtol=1e-12)
 
 
-@pytest.mark.parametrize("loss", ["coxph", "ipcwls"])
+@pytest.mark.parametrize("loss", ["coxph", "squared", "ipcwls"])
 @pytest.mark.parametrize("second_order", [False, True])
 def test_same_predictions_for_any_storage_threads_and_copies(data, loss, second_order):
     X, (events, times) = data
@@ -142,7 +214,7 @@ def test_same_predictions_for_any_storage_threads_and_copies(data, loss, second_
     copies = np.repeat(np.arange(160), counts)
     weighted = clone(model).fit(X, (events, times), sample_weight=counts)
     repeated = clone(model).fit(X[copies], (events[copies], times[copies]))
-    if loss == "coxph":
+    if loss != "ipcwls":
         np.testing.assert_allclose(weighted.predict(X), repeated.predict(X), rtol=1e-9)
         for name in ("event_times_", "unique_times_"):
             np.testing.assert_array_equal(getattr(weighted, name), getattr(repeated, name))
@@ -158,7 +230,7 @@ def test_it_orders_new_samples():
     of = lambda rows: (y[0][rows], y[1][rows])  # noqa: E731
     truth = concordance_index(*of(last), (X[:, 0] - 0.5 * X[:, 1] ** 2)[last]).cindex
     # Squared errors see the times of events alone.
-    for loss, less in (("coxph", 0.02), ("ipcwls", 0.05)):
+    for loss, less in (("coxph", 0.02), ("squared", 0.03), ("ipcwls", 0.05)):
         model = GradientBoostingSurvival(loss=loss, random_state=0).fit(X[first], of(first))
         assert model.score(X[last], of(last)) > truth - less, loss
 
@@ -191,10 +263,13 @@ def test_causes_are_events_of_one_kind(data):
         found.predict_cumulative_incidence_function(X, cause=2)
 
 
-def test_explanations_and_files(data, tmp_path):
+@pytest.mark.parametrize("dropout_rate", [0.0, 0.3])
+def test_explanations_and_files(data, dropout_rate, tmp_path):
     X, y = data
-    for loss in ("coxph", "ipcwls"):
-        model = GradientBoostingSurvival(loss=loss, n_estimators=8, random_state=0).fit(X, y)
+    for loss in ("coxph", "squared", "ipcwls"):
+        model = GradientBoostingSurvival(
+            loss=loss, n_estimators=8, dropout_rate=dropout_rate, random_state=0
+        ).fit(X, y)
         raw = model.predict(X) if loss == "coxph" else np.log(model.predict(X))
         sums = model.shap_values(X).sum(axis=1) + model.expected_value_
         np.testing.assert_allclose(sums, raw, rtol=1e-9)
@@ -207,8 +282,14 @@ def test_explanations_and_files(data, tmp_path):
                     model.predict_survival_function(X, return_array=True),
                 )
         more = clone(model).set_params(warm_start=True, n_estimators=4).fit(X, y)
+        assert len(more.estimators_) == 4
         more.set_params(n_estimators=8).fit(X, y)
-        np.testing.assert_array_equal(more.predict(X), model.predict(X))
+        # Dropout adds to sums what it has taken away, so that these are rounded otherwise.
+        np.testing.assert_allclose(more.predict(X), model.predict(X), rtol=1e-9 * dropout_rate)
+        for own, other in zip(more.estimators_.ravel(), model.estimators_.ravel(), strict=True):
+            np.testing.assert_allclose(own.tree_.value, other.tree_.value, rtol=1e-9, atol=1e-12)
+        *_, last = model.staged_predict(X)
+        np.testing.assert_allclose(last, model.predict(X), rtol=1e-12)
         with pytest.raises(TypeError, match="scikit-learn has no survival models"):
             model.to_sklearn()
 
@@ -216,11 +297,17 @@ def test_explanations_and_files(data, tmp_path):
 def test_bad_arguments_are_named(data):
     X, (events, times) = data
     with pytest.raises(ValueError, match="loss"):
-        GradientBoostingSurvival(loss="squared").fit(X, (events, times))
+        GradientBoostingSurvival(loss="huber").fit(X, (events, times))
     with pytest.raises(ValueError, match="cause"):
         GradientBoostingSurvival(cause=0).fit(X, (events, times))
-    with pytest.raises(ValueError, match="times of events above 0"):
-        GradientBoostingSurvival(loss="ipcwls").fit(X, (events, times - times[events].min()))
+    for rate in (-0.1, 1.0, True, "0.5"):
+        with pytest.raises(ValueError, match="dropout_rate"):
+            GradientBoostingSurvival(dropout_rate=rate).fit(X, (events, times))
+    for loss in ("squared", "ipcwls"):
+        with pytest.raises(ValueError, match=f"{loss}' needs times of events above 0"):
+            GradientBoostingSurvival(loss=loss).fit(X, (events, times - times[events].min()))
+        with pytest.raises(ValueError, match=f"{loss}' needs samples with events"):
+            GradientBoostingSurvival(loss=loss, cause=2).fit(X, (events.astype(int), times))
     model = GradientBoostingSurvival(n_estimators=1).fit(X, (events, times))
     with pytest.raises(ValueError, match="oob_score=True needs a grown forest"):
         model.predict_survival_function(X, oob_score=True)

@@ -199,8 +199,9 @@ def _explain_rows(estimator: Any, rows: Any, n_features: int, Y: Any) -> Explain
     values, expected = estimator.shap_values(rows), estimator.expected_value_
     listed = _list_values(rows)
     of_trees, thresholds = _ask_trees(estimator, rows, listed)
-    if hasattr(estimator, "_describe_raw"):
-        target, prediction, expected, contributions = estimator._describe_raw(rows, values)
+    raw = estimator._describe_raw(rows, values)
+    if raw is not None:
+        target, prediction, expected, contributions = raw
         agreement = f"the sum of {len(of_trees)} trees"
     elif estimator._task == "classification":
         shares = estimator.predict_proba(rows)[0]
@@ -225,8 +226,7 @@ def _explain_rows(estimator: Any, rows: Any, n_features: int, Y: Any) -> Explain
         agreement = f"{how_many} predict {what}between {' and '.join(ends)}"
         if len(of_trees) == 1:
             agreement = "one tree"
-        if hasattr(estimator, "_describe_agreement"):
-            agreement = estimator._describe_agreement(rows)
+        agreement = estimator._describe_agreement(rows) or agreement
     if sparse.issparse(contributions):
         contributions = contributions.toarray()
     nearest: list[tuple[int, float]] = []

@@ -39,6 +39,21 @@ class ShapValues(ABC):
         """Return levels and values of quantiles that are predicted for a row besides, if any."""
         return []
 
+    def _describe_raw(
+        self,
+        rows: Any,  # noqa: ARG002
+        values: Any,  # noqa: ARG002
+    ) -> tuple[str, float, float, Any] | None:
+        """Return what is explained of a sample, if it is a raw prediction.
+
+        Its name, it, what is expected, and the contributions.
+        """
+        return None
+
+    def _describe_agreement(self, rows: Any) -> str | None:  # noqa: ARG002
+        """Return how sure the prediction of a sample is, if not by how the trees agree."""
+        return None
+
     @property
     def expected_value_(self) -> Any:
         """The prediction if nothing is known of a sample.

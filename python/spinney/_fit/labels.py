@@ -15,10 +15,34 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from spinney._common.sklearn_base import ClassifierMixin
 from spinney._data.levels import is_missing
 
 # Integers below this are exact as float64.
 _EXACT = 2**53
+
+
+class LabelledMixin(ClassifierMixin):
+    """Scores classes by labels of any library."""
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the share of samples whose class is predicted.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples.
+        y : array-like of shape (n_samples,)
+            Their classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples. None means that all are 1.
+
+        Returns
+        -------
+        score : float
+        """
+        # scikit-learn would compare integers of nullable types as float64.
+        return float(super().score(X, read_labels(y), sample_weight))
 
 
 def read_labels(y: Any) -> Any:

@@ -91,6 +91,7 @@ class SurvivalBoostingParameters(BoostingParameters):
     criterion: str = field(init=False)
     init: Any = field(init=False)
     cause: int | None = None
+    dropout_rate: float = 0.0
 
 
 @with_parameters

@@ -14,10 +14,10 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from spinney._common.checks import check_counts
 from spinney._common.messages import warn_caller
-from spinney._common.sklearn_base import ClassifierMixin, RegressorMixin
+from spinney._common.sklearn_base import RegressorMixin
 from spinney._common.types import Classes
 from spinney._data.levels import number_distinct
-from spinney._fit.labels import read_labels
+from spinney._fit.labels import LabelledMixin, read_labels
 from spinney._fit.params import replace_friedman_mse
 
 
@@ -30,7 +30,7 @@ class EncodedTarget(NamedTuple):
     """Number of classes of each output; None for numbers."""
 
 
-class ClassTarget(ClassifierMixin, ABC):
+class ClassTarget(LabelledMixin, ABC):
     """Mixin of the estimators that predict class labels."""
 
     _task: ClassVar[str] = "classification"
@@ -110,25 +110,6 @@ class ClassTarget(ClassifierMixin, ABC):
         if self.n_outputs_ == 1:
             return values
         return [values[:, output, :n] for output, n in enumerate(self.n_classes_)]
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the share of samples whose class is predicted.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples.
-        y : array-like of shape (n_samples,)
-            Their classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples. None means that all are 1.
-
-        Returns
-        -------
-        score : float
-        """
-        # scikit-learn would compare integers of nullable types as float64.
-        return float(super().score(X, self._read_y(y), sample_weight))
 
     @abstractmethod
     def predict_proba(self, X: Any) -> Any:

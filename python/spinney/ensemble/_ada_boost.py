@@ -11,14 +11,14 @@ from sklearn import ensemble as of_sklearn
 from sklearn.utils.validation import check_is_fitted
 
 from spinney._common.types import RandomState
-from spinney._fit.labels import read_labels
+from spinney._fit.labels import LabelledMixin, read_labels
 from spinney._fit.params import store_parameters
 from spinney.ensemble._reweighted import SortedDraws, TreeRounds
 from spinney.ensemble._weight_boosting import WeightBoosting
 from spinney.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 
-class AdaBoostClassifier(WeightBoosting, of_sklearn.AdaBoostClassifier):
+class AdaBoostClassifier(WeightBoosting, LabelledMixin, of_sklearn.AdaBoostClassifier):
     """AdaBoost of classes (SAMME): each estimator is fitted to what those before it get wrong.
 
     All samples begin with the same weight. After each round the samples whose class the new
@@ -105,24 +105,6 @@ class AdaBoostClassifier(WeightBoosting, of_sklearn.AdaBoostClassifier):
         # scikit-learn takes the logarithm of weights, some of which may be 0.
         with np.errstate(divide="ignore"):
             return super()._boost(iboost, X, y, sample_weight, random_state)
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the share of samples whose class is predicted.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples.
-        y : array-like of shape (n_samples,)
-            Their classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples. None means that all are 1.
-
-        Returns
-        -------
-        score : float
-        """
-        return float(super().score(X, read_labels(y), sample_weight))
 
     def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
         """Yield what `score` returns, after each round.

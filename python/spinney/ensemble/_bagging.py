@@ -21,11 +21,12 @@ from spinney._cluster.growth import get_workers, run
 from spinney._cluster.job import CommitteeJob, Members
 from spinney._common.checks import check_int, check_sample_weight, is_bool
 from spinney._common.messages import warn_caller
-from spinney._common.sklearn_base import ClassifierMixin, RegressorMixin
+from spinney._common.sklearn_base import RegressorMixin
 from spinney._common.types import RandomState
 from spinney._data.arrays import to_native
 from spinney._data.categories import have_same_categories
-from spinney._fit.labels import read_labels
+from spinney._fit.draws import count_draws_without_replacement
+from spinney._fit.labels import LabelledMixin, read_labels
 from spinney._fit.params import store_parameters
 from spinney._fit.tree_samples import read_samples
 from spinney.dataset import Dataset
@@ -120,8 +121,7 @@ class Bagging(Stored, FeatureReader):
 
     def _count_draws(self, n_samples: int) -> int:
         """Return how many samples are drawn for an estimator."""
-        size = 1.0 if self.max_samples is None else self.max_samples
-        n = int(size) if isinstance(size, Integral) else max(1, int(size * n_samples))
+        n = count_draws_without_replacement(self.max_samples, n_samples, None) or n_samples
         if not self.bootstrap and n > n_samples:
             self._reject("max_samples", f"at most the {n_samples} samples with bootstrap=False")
         return n
@@ -347,7 +347,7 @@ class Bagging(Stored, FeatureReader):
         return None
 
 
-class BaggingClassifier(ClassifierMixin, Bagging):
+class BaggingClassifier(LabelledMixin, Bagging):
     """A committee of classifiers, each fitted to drawn samples, such as boosting.
 
     What is predicted is the mean of the probabilities. Has the names of
@@ -505,24 +505,6 @@ class BaggingClassifier(ClassifierMixin, Bagging):
         """
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the share of samples whose class is predicted.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples.
-        y : array-like of shape (n_samples,)
-            Their classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples. None means that all are 1.
-
-        Returns
-        -------
-        score : float
-        """
-        return float(super().score(X, read_labels(y), sample_weight))
 
 
 class BaggingRegressor(RegressorMixin, Bagging):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,7 +18,7 @@ from spinney._common.types import (
     SamplesByClass,
 )
 from spinney._fit.class_sampling import ClassSampling
-from spinney._fit.draws import Draws, mend_rounding
+from spinney._fit.draws import Draws, count_draws_without_replacement
 from spinney._fit.params import with_parameters
 from spinney._fit.signatures import GrownParameters, ImpurityParameters
 from spinney._fit.target import EncodedTarget
@@ -267,11 +266,8 @@ class BalancedRandomForestClassifier(ForestClassifier, GrownParameters, Impurity
         # A class that is not named has all its samples.
         pairs = zip(sizes, strata.n_draws, strict=True)
         n_drawn = sum(int(size) if n is None else n for size, n in pairs)
-        if not self.bootstrap:
-            n_again = None
-        elif self.max_samples is None or isinstance(self.max_samples, Integral):
-            n_again = n_drawn if self.max_samples is None else int(self.max_samples)
-        else:
-            n_again = max(int(mend_rounding(self.max_samples * n_drawn)), 1)
+        n_again = None
+        if self.bootstrap:
+            n_again = count_draws_without_replacement(self.max_samples, n_drawn, None) or n_drawn
         strata = strata._replace(n_draws_again=n_again)
         return draws._replace(scheme="strata", n_draws=None, strata=strata)

@@ -72,6 +72,8 @@ class BaseGradientBoosting(BoostedTrees, BaseTreeEstimator):
     _max_bins: int | None = None
     # Whether the losses of rounds are kept or read.
     _reads_losses: bool = True
+    # The chance of the trees of earlier rounds to be dropped while a tree is grown.
+    dropout_rate: Any = 0.0
 
     loss: Any
     subsample: Any
@@ -450,8 +452,10 @@ class BaseGradientBoosting(BoostedTrees, BaseTreeEstimator):
             sums = sum_rounds(self.forest_, to_rows(matrix), loss.n_raw, task.n_threads)
         l2 = float(self.l2_regularization) if self.second_order else None
         groups = interaction_groups(self.interaction_cst, self.n_features_in_)
-        way = (float(self.learning_rate), l2, self._max_bins, groups)
-        rounds = make_rounds(matrix, task, loss, way, start, sums)
+        dropout_rate = float(self.dropout_rate)
+        way = (float(self.learning_rate), l2, self._max_bins, groups, dropout_rate)
+        earlier = self.forest_ if n_grown and dropout_rate else None
+        rounds = make_rounds(matrix, task, loss, way, start, sums, earlier)
         self.max_features_ = rounds.max_features
         growth = Growth(self._select_tree_params(), rounds.max_features, rounds.with_missing)
         growths = self._growths if n_grown else []
@@ -470,7 +474,8 @@ class BaseGradientBoosting(BoostedTrees, BaseTreeEstimator):
             losses = loss.factor * rounds.advance(seeds, uniform, n_in_bag, self._reads_losses)
             self._keep_scores(first, losses, draws_rows)
             new = rounds.take_trees()
-            self.forest_ = new if first == 0 else self.forest_.extended(new)
+            # With dropout these are all trees, of which earlier ones have changed.
+            self.forest_ = new if first == 0 or dropout_rate else self.forest_.extended(new)
             first += n
             self.n_estimators_ = first
             self._growths = [*growths, (first, growth)]
@@ -483,6 +488,8 @@ class BaseGradientBoosting(BoostedTrees, BaseTreeEstimator):
             if stop is not None and stop.is_reached(first - 1, new, losses):
                 break
         self._cut_scores(first, draws_rows)
+        if dropout_rate:
+            self.__dict__.pop("_estimators", None)
 
     def _make_report(self, n_grown: int) -> Any:
         """Return what prints the progress after `n_grown` rounds."""
@@ -589,8 +596,10 @@ class RunningPredictions:
             self.add(model.forest_)
 
     def add(self, trees: Any) -> None:
-        """Add the trees of a round."""
+        """Add the trees of a round, or, with dropout, begin again with all trees."""
         n_threads = self._model._count_threads()
+        if self._model.dropout_rate:
+            self._sums[:] = 0.0
         self._sums += sum_rounds(trees, self._X, self._model._loss.n_raw, n_threads)
 
     def get(self) -> NDArray[np.float64]:

@@ -41,7 +41,7 @@ class Loss(NamedTuple):
     @property
     def is_of_logs(self) -> bool:
         """Whether logarithms are predicted."""
-        return self.name in ("deviance", "ipcwls")
+        return self.name in ("deviance", "ipcwls", "squared")
 
     @property
     def parts(self) -> list[Loss]:

@@ -19,10 +19,11 @@ def make_rounds(
     way: Any,
     start: NDArray[np.float64],
     sums: NDArray[np.float64],
+    trees: Forest | None,
 ) -> Rounds | RoundsOfLevels:
     """Return the state of boosting; see `Rounds` of the compiled part."""
     if loss.levels is None:
-        return Rounds(matrix, task, loss.key, way, start, sums)
+        return Rounds(matrix, task, loss.key, way, start, sums, trees)
     return RoundsOfLevels(matrix, task, loss, way, start, sums)
 
 

@@ -19,10 +19,11 @@ class GradientBoostingSurvival(SurvivalBoosting, SurvivalBoostingParameters):
 
     Parameters
     ----------
-    loss : {"coxph", "ipcwls"}, default="coxph"
+    loss : {"coxph", "squared", "ipcwls"}, default="coxph"
         What the trees lower. "coxph": the negative logarithm of Cox's partial likelihood, of ties
-        as Breslow has it. "ipcwls": squared errors of the logarithms of times, where a sample whose
-        event is seen stands for those that were censored before.
+        as Breslow has it. "squared": squared errors of the logarithms of times, where a censored
+        sample has no error if a later time is predicted. "ipcwls": squared errors of the logarithms
+        of times, where a sample whose event is seen stands for those that were censored before.
     learning_rate : float, default=0.1
         What each tree's contribution is multiplied by. Smaller rates need more rounds, and usually
         predict better.
@@ -130,6 +131,10 @@ class GradientBoostingSurvival(SurvivalBoosting, SurvivalBoostingParameters):
     cause : int, default=None
         The number of the cause whose events are predicted: events of other causes are censorings.
         None means that all events are alike.
+    dropout_rate : float, default=0.0
+        The chance of each earlier tree to be dropped while a tree is grown; one at least is. Of k
+        dropped trees and the new one, leaves are then divided by k + 1, and those of dropped trees
+        multiplied by k, so that no tree stands for most of the prediction. 0.0: none is dropped.
 
     Attributes
     ----------
@@ -190,10 +195,15 @@ class GradientBoostingSurvival(SurvivalBoosting, SurvivalBoostingParameters):
     leaf adds the mean of the negative gradient over its samples, as there, or, with
     `second_order=True`, a step of Newton's method, which wants an `l2_regularization` above 0:
     where few samples have events, second derivatives are near 0, and steps long. With "ipcwls"
-    trees are fitted with the weights of the samples.
+    trees are fitted with the weights of the samples. Leaves are what `dropout_rate` has left of
+    them in the end, also in `staged_predict`; `train_score_` is of the trees as each round has left
+    them.
 
     References
     ----------
+    K. V. Rashmi, R. Gilad-Bachrach, "DART: Dropouts meet multiple additive regression trees",
+    AISTATS 2015.
+
     G. Ridgeway, "The state of boosting", Computing Science and Statistics 31, 1999.
 
     D. R. Cox, "Regression models and life-tables", Journal of the Royal Statistical Society B 34,
@@ -214,4 +224,4 @@ class GradientBoostingSurvival(SurvivalBoosting, SurvivalBoostingParameters):
     1
     """
 
-    loss: Literal["coxph", "ipcwls"] = "coxph"
+    loss: Literal["coxph", "squared", "ipcwls"] = "coxph"

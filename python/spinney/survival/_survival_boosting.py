@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 class SurvivalBoosting(SurvivalTarget, SurvivalCurves, BaseGradientBoosting):
     """Base class of boosting of times."""
 
-    _losses: ClassVar[tuple[str, ...]] = ("coxph", "ipcwls")
+    _losses: ClassVar[tuple[str, ...]] = ("coxph", "squared", "ipcwls")
     _explained: ClassVar[tuple[str, str]] = ("raw prediction", "predict")
     # What other boosting has as parameters.
     criterion: Any = "deprecated"
@@ -46,9 +46,12 @@ class SurvivalBoosting(SurvivalTarget, SurvivalCurves, BaseGradientBoosting):
         super()._check_own_params()
         if self.cause is not None:
             check_int(type(self).__name__, "cause", self.cause, 1)
+        self._check_real("dropout_rate", 0.0, 1.0, "[0.0, 1.0)", is_open=False)
+        if self.dropout_rate == 1.0:
+            self._reject("dropout_rate", "a float in the range [0.0, 1.0)")
 
     def _make_loss(self, target: EncodedTarget) -> Loss:  # noqa: ARG002 - classifiers need it
-        return Loss("cox" if self.loss == "coxph" else "ipcwls", 0.0)
+        return Loss("cox" if self.loss == "coxph" else self.loss, 0.0)
 
     def _check_outputs(self, y: NDArray[Any]) -> None:
         """Do nothing: events and times are one target."""
@@ -73,7 +76,9 @@ class SurvivalBoosting(SurvivalTarget, SurvivalCurves, BaseGradientBoosting):
     def _encode_pairs(self, pairs: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return what the compiled part reads: see `Rounds`."""
         events, times = self._mark_events(pairs).T
-        if self.loss == "coxph":
+        if self.loss != "coxph" and np.any(times[events > 0] <= 0.0):
+            raise ValueError(f"loss={self.loss!r} needs times of events above 0. Got 0.0.")
+        if self.loss != "ipcwls":
             signed: NDArray[np.float64] = np.where(events > 0, times, -times)
             return signed
         # Those that weigh nothing need not have a logarithm.
@@ -85,8 +90,6 @@ class SurvivalBoosting(SurvivalTarget, SurvivalCurves, BaseGradientBoosting):
     ) -> NDArray[np.float64]:
         """Return weights of samples by inverse probabilities of censoring: 0 without an event."""
         events, times = self._mark_events(pairs).T
-        if np.any(times[events > 0] <= 0.0):
-            raise ValueError("loss='ipcwls' needs times of events above 0. Got 0.0.")
         if not events.any():
             raise ValueError("loss='ipcwls' needs samples with events. Got none.")
         # Of an event and a censoring at one time, the event comes first.
@@ -114,7 +117,15 @@ class SurvivalBoosting(SurvivalTarget, SurvivalCurves, BaseGradientBoosting):
         *,
         has_weights: bool,  # noqa: ARG002
     ) -> None:
-        self._start = np.array([0.0 if self.loss == "coxph" else np.average(y, weights=weights)])
+        start = 0.0
+        if self.loss == "squared":
+            weights = ~np.signbit(y) * (1.0 if weights is None else weights)
+            if not weights.any():
+                raise ValueError("loss='squared' needs samples with events. Got none.")
+            y = np.log(np.where(weights > 0, y, 1.0))
+        if self.loss != "coxph":
+            start = np.average(y, weights=weights)
+        self._start = np.array([start])
         self.init_ = self._make_init()
 
     def _boost(
