@@ -21,6 +21,12 @@ categories_
 """
 
 _ESTIMATOR = """
+interaction_cst
+    Groups of features that may interact: each path of a tree has features of one group alone. A
+    sequence of collections of feature numbers, in which features that are in none of them are one
+    more group; "pairwise": all groups of two; "no_interactions": each feature alone. None: no
+    constraint. A feature that may not split a node counts as one that is constant there: see
+    `max_features`.
 max_depth
     Largest depth of a leaf. None means no limit.
 min_samples_split

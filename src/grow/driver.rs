@@ -167,17 +167,18 @@ impl<'a, C: Criterion, P: Policy> Driver<'a, C, P> {
                 continue;
             }
             let samples = node.samples.ids();
-            // The walk down a small subtree knows no limits of predictions.
-            if node.limits.is_none() && (2..=scratch.most_small_rows).contains(&samples.len()) {
-                if let Some(scratch) = scratch.small.load(search, samples) {
+            let is_small = (2..=scratch.most_small_rows).contains(&samples.len());
+            // The walk down a small subtree knows no limits of predictions, and one set of features.
+            if is_small && node.limits.is_none() && node.constants.is_settled() {
+                if let Some(scratch) = scratch.small.load(search, samples, &node.constants) {
                     small::walk(search, policy, &node, load, &mut finds, scratch)?;
                     continue;
                 }
-                if let Some(scratch) = scratch.several.load(search, samples) {
+                if let Some(scratch) = scratch.several.load(search, samples, &node.constants) {
                     small::walk(search, policy, &node, load, &mut finds, scratch)?;
                     continue;
                 }
-                if let Some(scratch) = scratch.wide.load(search, samples) {
+                if let Some(scratch) = scratch.wide.load(search, samples, &node.constants) {
                     small::walk(search, policy, &node, load, &mut finds, scratch)?;
                     continue;
                 }

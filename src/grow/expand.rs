@@ -29,7 +29,7 @@ pub struct Pending<'s, C: Criterion> {
     pub totals: C::Totals,
     /// Number of entries that the rows store: cells of dense data, nonzeros of sparse data.
     pub n_entries: usize,
-    /// Features known not to vary in the node.
+    /// Features known not to vary in the node, or that may not split it.
     pub constants: Arc<ConstantFeatures>,
     /// The knowledge that the node has taken over from its parent's search. Dropping it costs speed and
     /// nothing else.
@@ -44,7 +44,7 @@ pub struct Anew {
     pub depth: u64,
     /// The key of the node's random choices.
     pub key: NodeKey,
-    /// Features known not to vary in the node.
+    /// Features known not to vary in the node, or that may not split it.
     pub constants: Arc<ConstantFeatures>,
     /// Limits of the predictions below the node; `None` unless features have monotonic constraints.
     pub limits: Option<Limits>,
@@ -335,7 +335,11 @@ impl<'s, C: Criterion> Fork<'s, C> {
         let Self { split, node, parts: ChildrenFacts { n_left, left_is_small, small, large } } = self;
         let (small, large) = ((small, heirs.small), (large, heirs.large));
         let (of_left, of_right) = if left_is_small { (small, large) } else { (large, small) };
-        let Pending { samples, depth, key, constants, .. } = node;
+        let Pending { samples, depth, key, mut constants, .. } = node;
+        if let Some(groups) = &search.params.interaction_cst {
+            let column_nnz = |feature| search.data.column_entries(feature);
+            constants = constants.below(split.feature, groups, search.data.n_features(), column_nnz);
+        }
         let (left, right) = samples.split_at(n_left);
         let child = |side, samples, ((totals, n_entries), heritage), constants, limits| Pending {
             samples,

@@ -55,6 +55,8 @@ pub mod legal {
     pub const MONOTONIC_CST: &str = "an array of -1, 0 or 1, one per feature, or None";
     /// Legal values of `monotonic_cst` for criteria without an impurity.
     pub const NO_CONSTRAINTS: &str = "None for the criteria 'logrank', 'logrank_fast' and 'het'";
+    /// Legal values of `interaction_cst`.
+    pub const INTERACTION_CST: &str = "lists of numbers of features, or None";
     /// Legal values of `n_estimators`.
     pub const N_ESTIMATORS: &str = "an int in the range [1, inf)";
     /// Legal values of `honest_fraction`.

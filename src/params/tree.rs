@@ -1,6 +1,7 @@
 //! Hyperparameters of one tree: as written, their check, and as the engine reads them.
 
 use std::ops::Deref;
+use std::sync::Arc;
 
 use super::tuning::{Strategy, Tier};
 use super::{QuantileLevel, legal, require};
@@ -148,6 +149,9 @@ pub struct TreeParams {
     /// For each feature, 1 if predictions must not fall where the feature grows, -1 if they must
     /// not rise, or 0 for no constraint.
     pub monotonic_cst: Option<Vec<i8>>,
+    /// Groups of features: all features on a path from the root are in one of them. A feature that may not
+    /// split a node counts as constant there. `None`: no constraint.
+    pub interaction_cst: Option<Arc<[Vec<u32>]>>,
     /// Seed of all random choices.
     pub seed: u64,
     /// Forces how sparse columns are searched, in place of the cost rule's choice. For tests and
@@ -184,6 +188,7 @@ impl TreeParams {
             max_leaf_nodes: None,
             ccp_alpha: 0.0,
             monotonic_cst: None,
+            interaction_cst: None,
             seed: 0,
             force_strategy: None,
             force_tier: None,
@@ -249,6 +254,7 @@ impl TreeParams {
             &self.monotonic_cst,
             legal::NO_CONSTRAINTS,
         )?;
+        let interaction_cst = self.interaction_cst.as_deref().map(|groups| sorted(groups, n_features)).transpose()?;
         let max_features = match self.max_features {
             MaxFeatures::All => n_features as u64,
             MaxFeatures::Sqrt => ((n_features as f64).sqrt() as u64).max(1),
@@ -264,14 +270,28 @@ impl TreeParams {
             min_samples_split: min_samples_split.max(min_samples_leaf.saturating_mul(2)),
             min_samples_leaf,
             max_features,
-            others: TreeParams { monotonic_cst, ..self.clone() },
+            others: TreeParams { monotonic_cst, interaction_cst, ..self.clone() },
         })
     }
 }
 
+/// Groups of features, each ascending. Fails if there are not so many features.
+fn sorted(groups: &[Vec<u32>], n_features: usize) -> Result<Arc<[Vec<u32>]>> {
+    for group in groups {
+        let is_legal = group.iter().all(|&feature| (feature as usize) < n_features);
+        require(is_legal, "interaction_cst", group, legal::INTERACTION_CST)?;
+    }
+    let sorted = |group: &Vec<u32>| {
+        let mut group = group.clone();
+        group.sort_unstable();
+        group
+    };
+    Ok(groups.iter().map(sorted).collect())
+}
+
 /// Hyperparameters that have been checked and resolved against the shape of the data. Parameters that need
 /// not be resolved are read as fields of the [`TreeParams`] in which they were given; there `monotonic_cst`
-/// is `None` if no feature is constrained.
+/// is `None` if no feature is constrained, and each group of `interaction_cst` ascends.
 #[derive(Debug, Clone)]
 pub struct ValidTreeParams {
     pub(crate) max_depth: u64,

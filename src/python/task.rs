@@ -430,6 +430,7 @@ pub fn tree_params(params: &Bound<'_, PyDict>, estimator: &str, kind: TaskKind, 
         max_leaf_nodes: get("max_leaf_nodes")?.read(legal::MAX_LEAF_NODES)?,
         ccp_alpha: get("ccp_alpha")?.read(legal::CCP_ALPHA)?,
         monotonic_cst: get("monotonic_cst")?.read(legal::MONOTONIC_CST)?,
+        interaction_cst: get("interaction_cst")?.read::<Option<Vec<Vec<u32>>>>(legal::INTERACTION_CST)?.map(Into::into),
         seed,
         ..TreeParams::new(criterion)
     })

@@ -51,7 +51,7 @@ pub(crate) struct Drawn {
 
 impl<C: Criterion> Search<'_, C> {
     /// The features whose columns no node of tree number `tree` reads, as constants of its root: those with
-    /// one value in all rows, and those that the tree does not draw.
+    /// one value in all rows, those that the tree does not draw, and those that may not interact at all.
     pub fn features_of_no_node(&self, tree: u64) -> ConstantFeatures {
         let n_features = self.data.n_features();
         let constants = ConstantFeatures::none(n_features);
@@ -63,7 +63,11 @@ impl<C: Criterion> Search<'_, C> {
             let order = NodeKey::root(self.params.seed, tree).tree_feature_order(n_features);
             of_no_node.extend((n_own as u32..n_features as u32).map(|position| order.at(position)));
         }
-        constants.with(&of_no_node, |_| 0).map_or(constants, Arc::unwrap_or_clone)
+        let constants = constants.with(&of_no_node, |_| 0).map_or(constants, Arc::unwrap_or_clone);
+        match &self.params.interaction_cst {
+            None => constants,
+            Some(groups) => constants.at_root(groups, n_features),
+        }
     }
 
     /// Draws the features of a node, whose permutation of the features is `order`.

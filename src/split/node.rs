@@ -113,7 +113,7 @@ pub struct Node<'a, C: Criterion> {
     pub totals: &'a C::Totals,
     /// The key from which the node's random choices are derived.
     pub key: NodeKey,
-    /// The features that are known not to vary in the node.
+    /// The features that are known not to vary in the node, or may not split it.
     pub constants: &'a ConstantFeatures,
     /// The range in which predictions below the node must lie, if any feature is constrained.
     pub limits: Option<&'a Limits>,
@@ -134,6 +134,15 @@ impl<C: Criterion> Clone for NodeSearch<'_, C> {
 }
 
 impl<C: Criterion> Copy for NodeSearch<'_, C> {}
+
+impl<C: Criterion> NodeSearch<'_, C> {
+    /// Whether a feature may not split the node, although it may vary there: it may not interact with those
+    /// above.
+    #[inline]
+    pub fn is_excluded(&self, feature: u32) -> bool {
+        self.search.params.interaction_cst.is_some() && self.node.constants.contains(feature)
+    }
+}
 
 /// One column in a node. Rows with the common value of the column (zero in a sparse column) are
 /// only counted; every other row has an entry.
@@ -180,8 +189,11 @@ impl<C: Criterion> Search<'_, C> {
         self.params.feature_sampling == FeatureSampling::All
     }
 
+    /// Whether each node may be split by every feature that varies in it.
     pub(crate) fn draws_all(&self) -> bool {
-        self.n_drawn() == self.data.n_features() && self.params.max_tree_features.is_none()
+        self.n_drawn() == self.data.n_features()
+            && self.params.max_tree_features.is_none()
+            && self.params.interaction_cst.is_none()
     }
 
     /// How many entries these rows store: cells of dense data, nonzeros of sparse data. O(rows).

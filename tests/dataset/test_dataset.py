@@ -42,8 +42,8 @@ from strategies import (
     data,
     dense_storages,
     examples,
+    growth_rules,
     sparse_storages,
-    stop_rules,
 )
 
 CLASSES = [*CLASSIFIERS, *FOREST_CLASSIFIERS, spinney.LazyForestClassifier]
@@ -86,7 +86,7 @@ def test_rows_of_a_data_set_give_the_bits_of_the_rows(draw, task, is_sparse, is_
     if values is SMALL_INTEGERS:
         mask = draw.draw(st.lists(st.booleans(), min_size=X.shape[1], max_size=X.shape[1]))
         categorical = np.array(mask) if any(mask) else None
-    parameters = draw.draw(stop_rules())
+    parameters = draw.draw(growth_rules())
     parameters |= {
         "splitter": draw.draw(st.sampled_from(("best", "random"))),
         "max_features": draw.draw(st.sampled_from((None, 1, "sqrt"))),

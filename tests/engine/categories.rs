@@ -73,8 +73,8 @@ fn cases() -> impl Strategy<Value = (Array2<f64>, Y, TreeParams, u32, u64)> {
     let n_categories = prop_oneof![1..5u32, 48..54u32, Just(64), 65..300u32];
     (with_holes(matrices(1..40usize, 1..5usize)), criterion, n_categories, any::<u64>()).prop_flat_map(
         |(x, criterion, n_categories, seed)| {
-            let n = x.nrows();
-            (Just(x), targets(n, criterion), params(criterion), Just(n_categories), Just(seed))
+            let (n, m) = x.dim();
+            (Just(x), targets(n, criterion), params(criterion, m), Just(n_categories), Just(seed))
         },
     )
 }

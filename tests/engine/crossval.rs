@@ -210,7 +210,7 @@ fn cases() -> impl Strategy<Value = Case> {
         let forest =
             (bootstraps.clone(), 1..6u64, any::<bool>(), prop::option::of(any::<bool>()), 0..3u8, any::<u64>());
         let rows = (weights, prop::option::of(vec(0..9u64, n)), prop::option::of(vec(any::<bool>(), m)));
-        (targets(n, criterion), rows, params(criterion), constraints(m), forest, folds(n)).prop_map(
+        (targets(n, criterion), rows, params(criterion, m), constraints(m), forest, folds(n)).prop_map(
             move |(y, (weights, ids, categorical), tree, monotonic_cst, forest, folds)| {
                 let (bootstrap, n_estimators, balanced, force_copies, roughness, seed) = forest;
                 let monotonic_cst = monotonic_cst.filter(|_| is_regression(criterion) && categorical.is_none());

@@ -45,13 +45,13 @@ fn read_file(file: &[u8]) -> Result<Forest, Error> {
 fn cases() -> impl Strategy<Value = Forest> {
     let criterion = prop::sample::select(&CRITERIA[..]);
     (matrices(1..60usize, 1..6usize), criterion).prop_flat_map(|(x, criterion)| {
-        let n = x.nrows();
+        let (n, m) = x.dim();
         let weights = prop_oneof![
             1 => Just(None),
             1 => vec((1..9u8).prop_map(|w| f64::from(w) / 8.0), n).prop_map(Some),
             1 => vec(0.1..2.0, n).prop_map(Some),
         ];
-        (Just(x), targets(n, criterion), weights, params(criterion))
+        (Just(x), targets(n, criterion), weights, params(criterion, m))
             .prop_map(|(x, y, weights, params)| forest_of(&x, &y, weights.as_deref(), &params))
     })
 }

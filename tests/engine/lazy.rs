@@ -51,7 +51,7 @@ fn cases() -> impl Strategy<Value = Case> {
         let weights = prop_oneof![Just(None), vec((1..=6u8).prop_map(|w| f64::from(w) / 2.0), n).prop_map(Some)];
         let forest = (bootstraps.clone(), 1..6u64, any::<bool>(), prop::option::of(any::<bool>()));
         let query = (0..40usize).prop_flat_map(move |n_query| matrices(Just(n_query), Just(m)));
-        (targets(n, criterion), weights, query, params(criterion), constraints(m), forest).prop_map(
+        (targets(n, criterion), weights, query, params(criterion, m), constraints(m), forest).prop_map(
             move |(y, weights, query, tree, monotonic_cst, (bootstrap, n_estimators, balanced, force_copies))| {
                 let monotonic_cst = monotonic_cst.filter(|_| y.has_order());
                 // A total of 0 has no Poisson deviance.

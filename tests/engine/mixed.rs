@@ -75,7 +75,7 @@ fn cases(n_samples: std::ops::Range<usize>) -> impl Strategy<Value = Case> {
             let (n, m) = x.dim();
             let categorical = (vec(any::<bool>(), m), 0..m);
             let least = prop_oneof![2 => Just(1u64), 1 => 2..=4u64];
-            (Just(x), targets(n, criterion), categorical, (params(criterion), constraints(m), least)).prop_map(
+            (Just(x), targets(n, criterion), categorical, (params(criterion, m), constraints(m), least)).prop_map(
                 |(x, y, (mut categorical, one), (params, monotonic_cst, min_samples_category))| {
                     categorical[one] = true;
                     Case::new(x, y, &categorical, TreeParams { min_samples_category, monotonic_cst, ..params })
@@ -96,7 +96,7 @@ fn wide_cases() -> impl Strategy<Value = (Case, Option<Vec<f64>>)> {
         );
         let weights = prop_oneof![2 => Just(None), 1 => vec((1..4u8).prop_map(f64::from), n).prop_map(Some)];
         let target = (2..=6u32, prop::sample::select(vec![0.1, 0.7, 1.0]));
-        let rules = (params(criterion), constraints(m), prop_oneof![3 => Just(1u64), 1 => Just(20)]);
+        let rules = (params(criterion, m), constraints(m), prop_oneof![3 => Just(1u64), 1 => Just(20)]);
         (vec(column, m), weights, target, rules, vec(any::<bool>(), m)).prop_map(
             move |(
                 columns,

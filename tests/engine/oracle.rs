@@ -78,7 +78,7 @@ fn cases(
     ];
     with_holes(matrices(n_samples, n_features)).prop_flat_map(move |x| {
         let n = x.nrows();
-        let params = (params(criterion), constraints(x.ncols()));
+        let params = (params(criterion, x.ncols()), constraints(x.ncols()));
         let categorical = (prop_oneof![1 => Just(0u8), 1 => Just(2), 1 => Just(4)], vec(0..4u8, x.ncols()));
         let least = prop_oneof![3 => Just(1u64), 1 => 2..=4u64];
         let categorical = (categorical, least);

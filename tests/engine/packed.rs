@@ -46,14 +46,14 @@ fn check(tree: &Tree, unit: f64, x: &Array2<f64>) -> PackedTree {
 fn cases() -> impl Strategy<Value = (Array2<f64>, Y, Option<Vec<f64>>, TreeParams)> {
     let criterion = prop::sample::select(&CRITERIA[..]);
     (matrices(1..60usize, 1..6usize), criterion).prop_flat_map(|(x, criterion)| {
-        let n = x.nrows();
+        let (n, m) = x.dim();
         let weights = prop_oneof![
             1 => Just(None),
             1 => vec((1..4u8).prop_map(f64::from), n).prop_map(Some),
             1 => vec((1..9u8).prop_map(|w| f64::from(w) / 8.0), n).prop_map(Some),
             1 => vec(0.1..2.0, n).prop_map(Some),
         ];
-        (Just(x), targets(n, criterion), weights, params(criterion))
+        (Just(x), targets(n, criterion), weights, params(criterion, m))
     })
 }
 

@@ -50,8 +50,8 @@ fn cases(n_samples: std::ops::Range<usize>) -> impl Strategy<Value = (Array2<f64
     (with_holes(matrices(n_samples, 1..=6usize)), prop::sample::select(&CRITERIA[..]))
         .prop_flat_map(|(x, criterion)| {
             let y = targets(x.nrows(), criterion);
-            let constraints = constraints(x.ncols());
-            (Just(x), y, params(criterion), constraints)
+            let (params, constraints) = (params(criterion, x.ncols()), constraints(x.ncols()));
+            (Just(x), y, params, constraints)
         })
         .prop_map(|(x, y, params, constraints)| {
             let monotonic_cst = constraints.filter(|_| y.has_order());
@@ -237,7 +237,7 @@ fn wide_cases() -> impl Strategy<Value = (Array2<f64>, Y, Option<Vec<f64>>, Tree
         ];
         let holes = vec(prop::sample::select(vec![0.0, 0.0, 0.1, 0.6]), m);
         let target = (2..=6u32, prop::sample::select(vec![0.0, 0.1, 0.7, 1.0]));
-        (n_levels, holes, weights, target, params(criterion), constraints(m)).prop_map(
+        (n_levels, holes, weights, target, params(criterion, m), constraints(m)).prop_map(
             move |(n_levels, holes, weights, (n_classes, share), params, constraints)| {
                 let weights = weights.map(|mut weights| {
                     weights[0] = 1.0;

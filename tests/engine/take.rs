@@ -92,7 +92,7 @@ proptest! {
     #[test]
     fn trees_of_taken_rows_are_those_of_the_rows(
         ((x, n_categories, rows, seed), y, params) in (cases(), prop::sample::select(&CRITERIA[..])).prop_flat_map(
-            |(case, criterion)| (Just(case.clone()), targets(case.2.len(), criterion), params(criterion)),
+            |(case, criterion)| (Just(case.clone()), targets(case.2.len(), criterion), params(criterion, case.0.ncols())),
         ),
     ) {
         let runtime = runtime(1);

@@ -9,7 +9,7 @@ from sklearn.base import clone, is_classifier
 
 from forests import TREE_OF_FOREST, every_forest, few_rows, fit, samplings, seeds, values_of
 from oracle import TREE_ARRAYS, assert_same_paths, assert_same_tree, bits
-from strategies import FOREST_OF_TASK, data, dense_storages, examples, sparse_storages, stop_rules
+from strategies import FOREST_OF_TASK, data, dense_storages, examples, growth_rules, sparse_storages
 
 every_task = pytest.mark.parametrize("task", ["classes", "numbers", "medians", "quantiles"])
 
@@ -29,7 +29,7 @@ def criteria_of(forest_class):
 @few_rows
 @examples(15)
 @every_forest
-@given(drawn=st.data(), rules=stop_rules(), sampling=samplings, seed=seeds)
+@given(drawn=st.data(), rules=growth_rules(), sampling=samplings, seed=seeds)
 def test_forest_is_the_mean_of_its_trees(forest_class, drawn, rules, sampling, seed):
     """Bit for bit: the sum in the order of the trees, divided once."""
     criterion = drawn.draw(criteria_of(forest_class))

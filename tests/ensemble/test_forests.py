@@ -30,6 +30,7 @@ OURS |= {
     "handle_unknown": "ignore",
     "honest": False,
     "honest_fraction": 0.5,
+    "interaction_cst": None,
     "subforest_size": None,
 }
 

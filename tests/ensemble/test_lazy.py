@@ -23,7 +23,7 @@ from spinney import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from strategies import LAZY_FORESTS, data, examples, raw_sparse, stop_rules
+from strategies import LAZY_FORESTS, data, examples, growth_rules, raw_sparse
 
 EAGER = {
     ("classes", "best"): RandomForestClassifier,
@@ -61,7 +61,7 @@ def task_of(lazy_class):
 @examples(20)
 @every_splitter
 @every_task
-@given(drawn=st.data(), rules=stop_rules(), sampling=samplings, seed=seeds)
+@given(drawn=st.data(), rules=growth_rules(), sampling=samplings, seed=seeds)
 def test_lazy_is_eager(task, splitter, drawn, rules, sampling, seed):
     """Whatever the parameters, the traversal, the storage, the threads and the batches."""
     criterion = drawn.draw(st.sampled_from(CRITERIA[task]))

@@ -15,7 +15,7 @@ import spinney._fit.task
 import spinney.dataset
 import spinney.model_selection._splits
 from forests import samplings, seeds
-from strategies import FORESTS, LAZY_FORESTS, data, stop_rules
+from strategies import FORESTS, LAZY_FORESTS, data, growth_rules
 
 oldest = pytest.mark.oldest
 
@@ -94,7 +94,7 @@ def assert_same_bits(found, expected):
 
 def parameters(draw, estimator_class):
     """Draw parameters of an estimator, and data for it."""
-    params = dict(draw(stop_rules()), random_state=draw(seeds))
+    params = dict(draw(growth_rules()), random_state=draw(seeds))
     if is_classifier(estimator_class()):
         task = "classes"
         params["criterion"] = draw(st.sampled_from(("gini", "entropy")))

@@ -135,6 +135,13 @@ def stop_rules(draw):
     )
 
 
+@st.composite
+def growth_rules(draw):
+    """Draw stop rules, and which features may interact."""
+    interactions = st.sampled_from((None, None, "pairwise", "no_interactions"))
+    return draw(stop_rules()) | {"interaction_cst": draw(interactions)}
+
+
 def raw_sparse(kind, X, rng, *, explicit_zeros=0.0, duplicates=False, shuffled=False):
     """Build a CSC or CSR container entry by entry, so that its structure may be unusual.
 

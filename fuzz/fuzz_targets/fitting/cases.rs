@@ -90,6 +90,10 @@ impl Case {
             params.tree.monotonic_cst = Some(constraints.iter().zip(&n_categories).map(own).collect());
         }
         let query = query(bytes, &x, &columns, seed);
+        if bytes.rarely(4) {
+            let group = |bits: u8| (0..m as u32).filter(|feature| bits >> feature & 1 == 1).collect();
+            params.tree.interaction_cst = Some([bytes.byte(), bytes.byte(), bytes.byte()].map(group).into());
+        }
         Self { x, n_categories, y, events: None, weights, params, query, choices, seed }
     }
 

@@ -22,6 +22,7 @@ from spinney._data.arrays import to_native
 from spinney._data.categories import count_categories
 from spinney._data.matrices import CHECK_X
 from spinney._fit.draws import Draws
+from spinney._fit.interactions import interaction_groups
 from spinney._fit.params import read_tree_parameters, replace_friedman_mse
 from spinney._fit.target import EncodedTarget
 from spinney._fit.task import Settings, Task
@@ -44,6 +45,8 @@ class BaseTreeEstimator(MultiOutputMixin, FeatureReader):
     min_impurity_decrease: Any
     ccp_alpha: Any
     monotonic_cst: Any
+    # Models of earlier versions, and some estimators, do not have it.
+    interaction_cst: Any = None
     # Whether `monotonic_cst` may be a dict by the names of features.
     _names_constraints: ClassVar[bool] = False
     feature_sampling: Any
@@ -70,7 +73,8 @@ class BaseTreeEstimator(MultiOutputMixin, FeatureReader):
             others = ", a dict" if self._names_constraints else ""
             self._reject("monotonic_cst", f"an array-like{others} or None")
         task = self._task_of_trees or self._task
-        check_params({**tree_params, "monotonic_cst": None}, type(self).__name__, task)
+        of_features = {"monotonic_cst": None, "interaction_cst": None}
+        check_params({**tree_params, **of_features}, type(self).__name__, task)
         self._read_handle_unknown()
         n_threads = self._count_threads()
         self._check_own_params()
@@ -173,12 +177,14 @@ class BaseTreeEstimator(MultiOutputMixin, FeatureReader):
         return None
 
     def _make_task(self, settings: Settings, target: EncodedTarget) -> Task:
-        constraints = self._check_constraints(target)
-        tree_params = {**settings.tree_params, "monotonic_cst": constraints}
+        of_features = {
+            "monotonic_cst": self._check_constraints(target),
+            "interaction_cst": interaction_groups(self.interaction_cst, self.n_features_in_),
+        }
         return Task(
             y=target.y,
             n_classes=target.n_classes,
-            params=tree_params,
+            params={**settings.tree_params, **of_features},
             estimator=type(self).__name__,
             seed=settings.seed,
             balanced_subsample=self._balances_subsamples(),

@@ -26,6 +26,7 @@ TREE_PARAMETERS = frozenset(
         "ccp_alpha",
         "criterion",
         "feature_sampling",
+        "interaction_cst",
         "max_depth",
         "max_features",
         "max_leaf_nodes",

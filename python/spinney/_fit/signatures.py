@@ -40,6 +40,7 @@ class TreeParameters:
     categorical_features: Any = None
     min_samples_category: int = 1
     handle_unknown: HandleUnknown = "ignore"
+    interaction_cst: Any = None
 
 
 @with_parameters
@@ -81,7 +82,6 @@ class BoostingParameters(ImpurityParameters):
     category_order: CategoryOrder = "auto"
     second_order: bool = False
     l2_regularization: float = 0.0
-    interaction_cst: Any = None
 
 
 @with_parameters

@@ -18,6 +18,7 @@ from spinney._common.progress import show_progress
 from spinney._data.arrays import to_native
 from spinney._data.categories import count_categories
 from spinney._fit.groups import read_groups
+from spinney._fit.interactions import interaction_groups
 from spinney._fit.params import with_parameters
 from spinney._fit.signatures import TreeParameters
 from spinney._fit.task import Task
@@ -109,6 +110,12 @@ class CausalForest(Stored, AverageEffects, ExplainedEffects, TreeParameters):
     max_leaf_nodes : int, default=None
         Largest number of leaves of a tree. The tree is then grown best first: the next node to be
         split is the one whose split reduces the impurity of the tree most. None means no limit.
+    interaction_cst : "pairwise", "no_interactions" or sequence of collections of int, default=None
+        Groups of features that may interact: each path of a tree has features of one group alone. A
+        sequence of collections of feature numbers, in which features that are in none of them are
+        one more group; "pairwise": all groups of two; "no_interactions": each feature alone. None:
+        no constraint. A feature that may not split a node counts as one that is constant there: see
+        `max_features`.
     feature_sampling : {"all", "active"}, default="all"
         The features among which a node draws `max_features`: "all" of them, or only the "active"
         ones, which are not constant in the node. If a node has fewer active features than it draws,
@@ -282,6 +289,7 @@ class CausalForest(Stored, AverageEffects, ExplainedEffects, TreeParameters):
             "ccp_alpha": 0.0,
             "criterion": self.criterion,
             "feature_sampling": self.feature_sampling,
+            "interaction_cst": None,
             "max_depth": self.max_depth,
             "max_features": max_features,
             "max_leaf_nodes": self.max_leaf_nodes,
@@ -417,6 +425,7 @@ class CausalForest(Stored, AverageEffects, ExplainedEffects, TreeParameters):
             columns = Columns(to_native(matrix), counts, n_threads)
         source = Source(columns, dataset, workers)
         params = self._make_tree_params(self.n_features_in_)
+        params["interaction_cst"] = interaction_groups(self.interaction_cst, self.n_features_in_)
         if instrument is not None:
             params["criterion"] = "het"
         task = Task(

@@ -29,7 +29,6 @@ from spinney._spinney import Columns, sum_rounds
 from spinney.dataset import Dataset
 from spinney.ensemble._boosted_trees import BoostedTrees
 from spinney.ensemble._boosting_report import VerboseReporter
-from spinney.ensemble._interactions import interaction_groups
 from spinney.ensemble._losses import Loss
 from spinney.ensemble._quantile_rounds import make_rounds
 
@@ -85,7 +84,6 @@ class BaseGradientBoosting(BoostedTrees, BaseTreeEstimator):
     tol: Any
     second_order: Any
     l2_regularization: Any
-    interaction_cst: Any
     category_order: Any
 
     init_: Any
@@ -451,7 +449,7 @@ class BaseGradientBoosting(BoostedTrees, BaseTreeEstimator):
         if n_grown:
             sums = sum_rounds(self.forest_, to_rows(matrix), loss.n_raw, task.n_threads)
         l2 = float(self.l2_regularization) if self.second_order else None
-        groups = interaction_groups(self.interaction_cst, self.n_features_in_)
+        groups = task.params["interaction_cst"]
         dropout_rate = float(self.dropout_rate)
         way = (float(self.learning_rate), l2, self._max_bins, groups, dropout_rate)
         earlier = self.forest_ if n_grown and dropout_rate else None

@@ -112,6 +112,12 @@ class LazyForestClassifier(BaggedClassifier, BaseLazyForest, LazyParameters, Imp
         For each feature 1 if predictions must not fall as the feature grows, -1 if they must not
         rise, 0 if there is no constraint. The constrained prediction is the probability of the
         second class. More than two classes, and several outputs, are not supported.
+    interaction_cst : "pairwise", "no_interactions" or sequence of collections of int, default=None
+        Groups of features that may interact: each path of a tree has features of one group alone. A
+        sequence of collections of feature numbers, in which features that are in none of them are
+        one more group; "pairwise": all groups of two; "no_interactions": each feature alone. None:
+        no constraint. A feature that may not split a node counts as one that is constant there: see
+        `max_features`.
     feature_sampling : {"all", "active"}, default="all"
         The features among which a node draws `max_features`: "all" of them, or only the "active"
         ones, which are not constant in the node. If a node has fewer active features than it draws,
@@ -285,6 +291,12 @@ class LazyForestRegressor(BaggedRegressor, BaseLazyForest, LazyParameters, Impur
     monotonic_cst : array-like of int of shape (n_features,), default=None
         For each feature 1 if predictions must not fall as the feature grows, -1 if they must not
         rise, 0 if there is no constraint. The constraints hold for each output.
+    interaction_cst : "pairwise", "no_interactions" or sequence of collections of int, default=None
+        Groups of features that may interact: each path of a tree has features of one group alone. A
+        sequence of collections of feature numbers, in which features that are in none of them are
+        one more group; "pairwise": all groups of two; "no_interactions": each feature alone. None:
+        no constraint. A feature that may not split a node counts as one that is constant there: see
+        `max_features`.
     feature_sampling : {"all", "active"}, default="all"
         The features among which a node draws `max_features`: "all" of them, or only the "active"
         ones, which are not constant in the node. If a node has fewer active features than it draws,

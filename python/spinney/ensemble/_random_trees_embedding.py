@@ -156,6 +156,7 @@ class RandomTreesEmbedding(TransformerMixin, ForestTrees, ImpurityImportances):
     splitter = "random"
     ccp_alpha = 0.0
     monotonic_cst = None
+    interaction_cst = None
     feature_sampling = "active"
     min_samples_category = 1
 

@@ -31,6 +31,7 @@ from spinney._common.types import (
     RandomState,
     ShadowImportance,
 )
+from spinney._fit.interactions import interaction_groups
 from spinney._fit.labels import read_labels
 from spinney._fit.params import store_parameters
 from spinney._spinney import Columns, list_tree_seeds
@@ -272,6 +273,8 @@ class Boruta(SelectorMixin, Stored, FeatureReader):
             constraints = getattr(forest, "monotonic_cst", None)
             if constraints is not None:
                 check_monotonic_cst(constraints, self.n_features_in_)
+            groups = getattr(forest, "interaction_cst", None)
+            interaction_groups(groups, self.n_features_in_)
             if sample_weight is not None:
                 sample_weight = check_sample_weight(sample_weight, matrix.shape[0])
                 if 0 < np.count_nonzero(sample_weight) < matrix.shape[0]:
@@ -345,6 +348,11 @@ class Boruta(SelectorMixin, Stored, FeatureReader):
         constraints = getattr(self.estimator, "monotonic_cst", None)
         if constraints is not None:
             forest.monotonic_cst = np.asarray(constraints)[numbers]
+        groups = getattr(self.estimator, "interaction_cst", None)
+        if groups is not None:
+            # A shadow may interact with what its feature may interact with.
+            groups = interaction_groups(groups, self.n_features_in_) or []
+            forest.interaction_cst = [np.flatnonzero(np.isin(numbers, group)) for group in groups]
         forest.n_estimators = self._count_trees(matrix.shape[1], forest)
         forest.random_state = seed
         forest.fit(matrix, y, sample_weight=sample_weight)

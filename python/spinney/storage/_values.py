@@ -96,9 +96,9 @@ class Encoder:
             self.has_objects = True
             return {"type": found[0], "parts": self._encode_items(found[1], name)}
         raise TypeError(
-            f"{name} cannot be saved: files hold numbers, strings, arrays, dates, lists, tuples "
-            f"and dicts of these, estimators of spinney, and None. Got {value!r} of the type "
-            f"{kind.__qualname__} instead."
+            f"{name} cannot be saved: files hold numbers, strings, arrays, dates, lists, "
+            "tuples, sets and dicts of these, estimators of spinney, and None. Got "
+            f"{value!r} of the type {kind.__qualname__} instead."
         )
 
     def _encode_items(self, items: Any, name: str) -> list[Any]:
@@ -285,6 +285,12 @@ _STANDARD_TYPES: dict[str, _SimpleType] = {
     "complex": (complex, lambda value: (value.real, value.imag), complex),
     "Decimal": (Decimal, lambda value: (str(value),), Decimal),
     "Fraction": (Fraction, lambda value: (value.numerator, value.denominator), Fraction),
+    "set": (set, lambda value: tuple(sorted(value, key=repr)), lambda *items: set(items)),
+    "frozenset": (
+        frozenset,
+        lambda value: tuple(sorted(value, key=repr)),
+        lambda *items: frozenset(items),
+    ),
     "date": (
         dt.date,
         lambda value: (value.isoformat(),),

@@ -68,6 +68,12 @@ class SurvivalTree(StoredSurvivalModel, BaseDecisionTree, SurvivalParameters):
         Price of a leaf in split-complexity pruning: a grown tree is cut back to the subtree with
         the highest sum of log-rank statistics of its splits, less the prices of leaves. 0.0 means
         no pruning.
+    interaction_cst : "pairwise", "no_interactions" or sequence of collections of int, default=None
+        Groups of features that may interact: each path of a tree has features of one group alone. A
+        sequence of collections of feature numbers, in which features that are in none of them are
+        one more group; "pairwise": all groups of two; "no_interactions": each feature alone. None:
+        no constraint. A feature that may not split a node counts as one that is constant there: see
+        `max_features`.
     feature_sampling : {"all", "active"}, default="all"
         The features among which a node draws `max_features`: "all" of them, or only the "active"
         ones, which are not constant in the node. If a node has fewer active features than it draws,

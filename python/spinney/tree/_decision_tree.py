@@ -79,6 +79,12 @@ class DecisionTreeClassifier(ClassTarget, BaseDecisionTree, ImpurityParameters):
         Number of threads for `fit` and for predictions. None means 1 unless
         `joblib.parallel_config` sets another number, and -1 means all processors. Results do not
         depend on it.
+    interaction_cst : "pairwise", "no_interactions" or sequence of collections of int, default=None
+        Groups of features that may interact: each path of a tree has features of one group alone. A
+        sequence of collections of feature numbers, in which features that are in none of them are
+        one more group; "pairwise": all groups of two; "no_interactions": each feature alone. None:
+        no constraint. A feature that may not split a node counts as one that is constant there: see
+        `max_features`.
     feature_sampling : {"all", "active"}, default="all"
         The features among which a node draws `max_features`: "all" of them, or only the "active"
         ones, which are not constant in the node. If a node has fewer active features than it draws,
@@ -263,6 +269,12 @@ class DecisionTreeRegressor(NumberTarget, BaseDecisionTree, ImpurityParameters):
         Number of threads for `fit` and for predictions. None means 1 unless
         `joblib.parallel_config` sets another number, and -1 means all processors. Results do not
         depend on it.
+    interaction_cst : "pairwise", "no_interactions" or sequence of collections of int, default=None
+        Groups of features that may interact: each path of a tree has features of one group alone. A
+        sequence of collections of feature numbers, in which features that are in none of them are
+        one more group; "pairwise": all groups of two; "no_interactions": each feature alone. None:
+        no constraint. A feature that may not split a node counts as one that is constant there: see
+        `max_features`.
     feature_sampling : {"all", "active"}, default="all"
         The features among which a node draws `max_features`: "all" of them, or only the "active"
         ones, which are not constant in the node. If a node has fewer active features than it draws,

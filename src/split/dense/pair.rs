@@ -24,6 +24,9 @@ pub(crate) fn best_split<C: Criterion>(
     let samples = node.samples.ids();
     debug_assert_eq!(samples.len(), 2);
     let part = |feature: u32| {
+        if at.is_excluded(feature) {
+            return None;
+        }
         let column = columns.column(feature);
         let [a, b] = [samples[0], samples[1]].map(|sample| column.rank(sample));
         let (lowest, highest) = (a.min(b), a.max(b));

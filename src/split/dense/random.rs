@@ -172,6 +172,9 @@ impl<C: Criterion, const N: usize> RandomCuts<'_, C, N> {
             }
             search.runtime.check_interrupt()?;
             let feature = order.at(position);
+            if self.at.is_excluded(feature) {
+                continue;
+            }
             if search.data.is_categorical(feature) {
                 self.search_categorical(&[feature])?;
             } else {

@@ -39,6 +39,7 @@ pub fn shares(data: &Dataset, target: &Target, params: &ValidTreeParams) -> bool
         && params.min_weight_fraction_leaf <= 0.0
         && params.min_impurity_decrease <= 0.0
         && params.monotonic_cst.is_none()
+        && params.interaction_cst.is_none()
         && params.max_leaf_nodes.is_none()
         && params.ccp_alpha <= 0.0
         && draws_from_all

@@ -65,8 +65,11 @@ impl<'a, C: Criterion> Groups<'a, C> {
         Found { best: self.best.candidate(), constants: None, heritage: None }
     }
 
-    /// Searches the column of a feature, which has these entries in the node.
+    /// Searches the column of a feature, which has these entries in the node, if it may split the node.
     pub fn visit(&mut self, feature: u32, entries: &mut [Entry]) {
+        if self.at.is_excluded(feature) {
+            return;
+        }
         if self.at.search.params.splitter == Splitter::Best && self.best.may_win_with(entries.len()) {
             entries.sort_unstable();
         }

@@ -75,8 +75,8 @@ impl Positions {
         ControlFlow::Continue(())
     }
 
-    /// The first feature that varies in the node and that the node draws at the position `start` or later;
-    /// `entries` is set to its entries. `None` if none of them varies.
+    /// The first feature that varies in the node, may split it, and is drawn at the position `start` or later;
+    /// `entries` is set to its entries. `None` if there is none.
     ///
     /// Looks at one position first, and doubles the number of positions each time. So it costs O(entries) if
     /// the first feature that is met varies, and O(entries * log(features)) at most, also in rows that are
@@ -98,7 +98,8 @@ impl Positions {
             let end = start.saturating_add(n_positions);
             let mut found = None;
             let _ = self.for_each_of(at, columns, start..end, entries, |feature, entries| {
-                found = entries_vary(entries, at.node.samples.len()).then_some(feature);
+                let may_split = !at.is_excluded(feature) && entries_vary(entries, at.node.samples.len());
+                found = may_split.then_some(feature);
                 if found.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             });
             if found.is_some() {

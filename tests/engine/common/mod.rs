@@ -3,6 +3,7 @@
 pub mod naive;
 pub mod storages;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -314,9 +315,15 @@ pub fn constraints(n_features: usize) -> impl Strategy<Value = Option<Vec<i8>>> 
     prop_oneof![2 => Just(None), 1 => vec(-1..=1i8, n_features).prop_map(Some)]
 }
 
-/// Parameters over all their ranges but for constraints; shares of the weight are multiples of
+/// Groups of features that may interact; some features may be in none of them.
+fn interactions(n_features: usize) -> impl Strategy<Value = Option<Arc<[Vec<u32>]>>> {
+    let group = vec(0..n_features as u32, 1..=n_features);
+    prop_oneof![3 => Just(None), 1 => vec(group, 1..=4).prop_map(|groups| Some(groups.into()))]
+}
+
+/// Parameters over all their ranges but for monotonic constraints; shares of the weight are multiples of
 /// 1/16, so that rounding cannot decide.
-pub fn params(criterion: CriterionKind) -> impl Strategy<Value = TreeParams> {
+pub fn params(criterion: CriterionKind, n_features: usize) -> impl Strategy<Value = TreeParams> {
     let impurity_scale = match criterion {
         CriterionKind::SquaredError => 20.0,
         CriterionKind::AbsoluteError | CriterionKind::Quantile(_) => 3.0,
@@ -350,10 +357,11 @@ pub fn params(criterion: CriterionKind) -> impl Strategy<Value = TreeParams> {
         prop_oneof![6 => Just(0.0), 1 => (0.01..1.0).prop_map(move |share| share * impurity_scale)],
         prop_oneof![5 => Just(None), 2 => (2..14u64).prop_map(Some)],
         prop_oneof![6 => Just(0.0), 1 => (0.01..1.0).prop_map(move |share| share * impurity_scale / 4.0)],
-        any::<u64>(),
+        (any::<u64>(), interactions(n_features)),
     )
         .prop_map(
-            move |(splitter, max_depth, split, leaf, weight_leaf, features, decrease, leaves, ccp_alpha, seed)| {
+            move |(splitter, max_depth, split, leaf, weight_leaf, features, decrease, leaves, ccp_alpha, last)| {
+                let (seed, interaction_cst) = last;
                 TreeParams {
                     splitter,
                     max_depth,
@@ -366,6 +374,7 @@ pub fn params(criterion: CriterionKind) -> impl Strategy<Value = TreeParams> {
                     min_impurity_decrease: decrease,
                     max_leaf_nodes: leaves,
                     ccp_alpha,
+                    interaction_cst,
                     seed,
                     ..TreeParams::new(criterion)
                 }

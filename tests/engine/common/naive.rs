@@ -37,7 +37,7 @@ pub fn grow(x: &Array2<f64>, y: &Y, weights: &[u64], n_categories: &[u32], param
     let total_weight = weights.iter().sum();
     let mut grower = Grower { x, y, weights, n_categories, params, total_weight, turns: None, nodes: Vec::new() };
     let root = NodeKey::root(params.seed, 0);
-    let limits = vec![[f64::NEG_INFINITY, f64::INFINITY]; y.n_outputs()];
+    let limits = Limits { means: vec![[f64::NEG_INFINITY, f64::INFINITY]; y.n_outputs()], above: Vec::new() };
     grower.turns = params.max_leaf_nodes.map(|max_leaf_nodes| grower.turns(&rows, root, &limits, max_leaf_nodes));
     grower.grow(&rows, &mut Vec::new(), root, &limits);
     if params.ccp_alpha > 0.0 { prune(&grower.nodes, params.ccp_alpha) } else { grower.nodes }
@@ -115,8 +115,14 @@ struct Waiting {
     limits: [Limits; 2],
 }
 
-/// Between what predictions must lie: of numbers, or of the share of the second of two classes.
-type Limits = Vec<[f64; 2]>;
+/// What the nodes above ask of a node.
+#[derive(Clone)]
+struct Limits {
+    /// Between what predictions must lie: of numbers, or of the share of the second of two classes.
+    means: Vec<[f64; 2]>,
+    /// The features above the node.
+    above: Vec<usize>,
+}
 
 struct Grower<'a> {
     x: &'a Array2<f64>,
@@ -338,10 +344,11 @@ impl Grower<'_> {
         if self.params.monotonic_cst.is_some() {
             match (self.y, &mut value[..]) {
                 (Y::Classes { .. }, [first, second]) => {
-                    *second = second.clamp(limits[0][0], limits[0][1]);
+                    *second = second.clamp(limits.means[0][0], limits.means[0][1]);
                     *first = 1.0 - *second;
                 }
                 (_, value) => {
+                    let limits = &limits.means;
                     value.iter_mut().zip(limits).for_each(|(mean, [low, high])| *mean = mean.clamp(*low, *high));
                 }
             }
@@ -411,7 +418,10 @@ impl Grower<'_> {
     fn best_split(&self, rows: &[usize], key: NodeKey, limits: &Limits) -> Option<Cut> {
         let mut best: Option<(Cost, Cut)> = None;
         // In the order of the tie rule, so that only a cheaper split replaces an earlier one.
-        for feature in self.drawn_features(rows, key) {
+        for feature in self.drawn_features(rows, key, &limits.above) {
+            if !self.may_interact(feature, &limits.above) {
+                continue;
+            }
             for cut in self.cuts(rows, feature, key) {
                 let (left, right) = self.sides(rows, &cut);
                 if !self.is_legal(&left, rows.len())
@@ -447,19 +457,21 @@ impl Grower<'_> {
     /// for.
     fn is_monotonic(&self, feature: usize, left: &[usize], right: &[usize], limits: &Limits) -> bool {
         self.constraint(feature) == 0
-            || self.means(left).into_iter().zip(self.means(right)).zip(limits).all(|((left, right), [low, high])| {
-                let falls = (right - left) * f64::from(self.constraint(feature)) < 0.0;
-                !falls && low.max(left) == left && low.max(right) == right && left.max(right) <= *high
-            })
+            || self.means(left).into_iter().zip(self.means(right)).zip(&limits.means).all(
+                |((left, right), [low, high])| {
+                    let falls = (right - left) * f64::from(self.constraint(feature)) < 0.0;
+                    !falls && low.max(left) == left && low.max(right) == right && left.max(right) <= *high
+                },
+            )
     }
 
-    /// The limits of both children: the middle of theirs parts what is below.
+    /// What is asked of both children: the middle of theirs parts what is below.
     fn limits_below(&self, feature: usize, left: &[usize], right: &[usize], limits: &Limits) -> [Limits; 2] {
         let (mut of_left, mut of_right) = (limits.clone(), limits.clone());
         if self.constraint(feature) != 0 {
             let means = self.means(left).into_iter().zip(self.means(right));
             for ((middle, of_left), of_right) in
-                means.map(|(left, right)| left / 2.0 + right / 2.0).zip(&mut of_left).zip(&mut of_right)
+                means.map(|(left, right)| left / 2.0 + right / 2.0).zip(&mut of_left.means).zip(&mut of_right.means)
             {
                 let (lower, upper) =
                     if self.constraint(feature) > 0 { (of_left, of_right) } else { (of_right, of_left) };
@@ -467,20 +479,27 @@ impl Grower<'_> {
                 upper[0] = upper[0].max(middle);
             }
         }
+        [&mut of_left, &mut of_right].into_iter().for_each(|limits| limits.above.push(feature));
         [of_left, of_right]
+    }
+
+    /// Whether a group has this feature and those above.
+    fn may_interact(&self, feature: usize, above: &[usize]) -> bool {
+        let has_all = |group: &Vec<u32>| [above, &[feature]].concat().iter().all(|&one| group.contains(&(one as u32)));
+        self.params.interaction_cst.as_ref().is_none_or(|groups| groups.iter().any(has_all))
     }
 
     /// The features that the node draws, in the order of the draw: the first `max_features`,
     /// constant or not, and if those are all constant, more until one is not; or the first
-    /// `max_features` that are not constant.
-    fn drawn_features(&self, rows: &[usize], key: NodeKey) -> Vec<usize> {
+    /// `max_features` that are not constant. What may not interact with those above counts as constant.
+    fn drawn_features(&self, rows: &[usize], key: NodeKey, above: &[usize]) -> Vec<usize> {
         let n_features = self.x.ncols();
         let order = key.feature_order(n_features);
         let mut features: Vec<usize> = (0..n_features).collect();
         features.sort_by_key(|&feature| order.position(feature as u32));
         let is_constant = |feature: &usize| {
             let n_values = self.distinct_values(rows, *feature).len();
-            n_values + usize::from(self.has_missing(rows, *feature)) == 1
+            n_values + usize::from(self.has_missing(rows, *feature)) == 1 || !self.may_interact(*feature, above)
         };
         let mut n_drawn = self.max_features();
         if self.params.feature_sampling == FeatureSampling::Active {

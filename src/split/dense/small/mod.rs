@@ -16,6 +16,7 @@ mod units;
 use std::cell::OnceCell;
 use std::ops::Range;
 
+use crate::bitset::Bitset;
 use crate::criterion::Criterion;
 use crate::criterion::packed::LANES as SIDE_BY_SIDE;
 use crate::criterion::small::{ByRow, FEW_ROWS, LANES, MAX_ROWS, SmallRows};
@@ -25,6 +26,7 @@ use crate::params::{FeatureSampling, Splitter, Tier};
 use crate::rng::{NodeKey, Side};
 use crate::simd::Level;
 use crate::split::candidate::{Candidate, Cut, ThresholdRule, random_threshold};
+use crate::split::constants::ConstantFeatures;
 use crate::split::dense::cells::beside;
 use crate::split::dense::random::bits_of;
 use crate::split::found::Found;
@@ -83,6 +85,8 @@ pub struct SmallScratch<R> {
     lasts: [[u32; LANES]; MAX_ROWS / LANES],
     scores: [[f64; LANES]; MAX_ROWS / LANES],
     units: SmallUnits,
+    /// The features that may not split the nodes of the subtree; `None` if all may.
+    excluded: Option<Bitset>,
     /// Whether columns of nodes of few rows are searched side by side.
     are_side_by_side: bool,
     /// Whether nodes ask first which columns of few values vary, and for each word of these columns, the
@@ -172,12 +176,19 @@ impl<R> SmallForm<R> {
         self.0.get_mut()?.as_deref_mut()
     }
 
-    /// The scratch with the rows of a subtree, at most `most_rows`. `None` if it is not searched in this way.
-    pub fn load<C: Criterion>(&mut self, search: &Search<'_, C>, samples: &[u32]) -> Option<&mut SmallScratch<R>>
+    /// The scratch with the rows of a subtree, at most `most_rows`, whose nodes may be split by all features
+    /// but `constants`. `None` if it is not searched in this way.
+    pub fn load<C: Criterion>(
+        &mut self,
+        search: &Search<'_, C>,
+        samples: &[u32],
+        constants: &ConstantFeatures,
+    ) -> Option<&mut SmallScratch<R>>
     where
         R: SmallRows<C>,
     {
         let scratch = self.scratch(search)?;
+        scratch.excluded = search.params.interaction_cst.as_ref().map(|_| constants.set().clone());
         scratch.load(search.criterion, samples).then_some(scratch)
     }
 
@@ -187,7 +198,7 @@ impl<R> SmallForm<R> {
         R: SmallRows<C>,
     {
         let samples = node.samples.ids();
-        let scratch = self.load(search, samples)?;
+        let scratch = self.load(search, samples, node.constants)?;
         scratch.enter(search.criterion, SmallNodeRows::root(samples.len()));
         let best = scratch.best_split(search, node.key).map(|split| split.candidate());
         Some(Found { best, constants: None, heritage: None })
@@ -234,6 +245,7 @@ impl<R> SmallScratch<R> {
             lasts: [[0; LANES]; MAX_ROWS / LANES],
             scores: [[0.0; LANES]; MAX_ROWS / LANES],
             units: SmallUnits::new(),
+            excluded: None,
             asks_bits: columns
                 .bits(search.runtime)
                 .is_some_and(|bits| bits.drawn_per_word(search.n_drawn()) >= bits_per_word()),
@@ -292,7 +304,7 @@ impl<R> SmallScratch<R> {
             && !search.criterion.forbids_cuts()
             && search.all_legal()
         {
-            let (feature, ranks) = first_difference(search, columns, key, [first, second])?;
+            let (feature, ranks) = first_difference(search, columns, key, [first, second], self.excluded.as_ref())?;
             let highest = ranks[0].max(ranks[1]);
             if !search.data.is_categorical(feature) && search.data.missing_rank(feature) != Some(highest) {
                 return Some(self.part_pair(search, key, feature, ranks));
@@ -323,6 +335,9 @@ impl<R> SmallScratch<R> {
             order.draw(search.level, start, &mut features);
             if !columns.constants().is_empty() {
                 features.retain(|&feature| !columns.column(feature).is_constant());
+            }
+            if let Some(excluded) = &self.excluded {
+                features.retain(|&feature| !excluded.contains(feature));
             }
             if start == 0 && search.data.n_samples() >= ask_ahead_from() {
                 ask_for(columns, &features, self.samples());
@@ -366,17 +381,18 @@ impl<R> SmallScratch<R> {
     }
 }
 
-/// The first drawn column in which two rows differ, and their ranks in it.
+/// The first drawn column but the `excluded` ones in which two rows differ, and their ranks in it.
 fn first_difference<C: Criterion>(
     search: &Search<'_, C>,
     columns: &DenseColumns,
     key: NodeKey,
     rows: [u32; 2],
+    excluded: Option<&Bitset>,
 ) -> Option<(u32, [u32; 2])> {
     let order = key.feature_order(search.data.n_features());
     order.find(search.level, |feature| {
         let column = columns.column(feature);
-        if column.is_constant() {
+        if column.is_constant() || excluded.is_some_and(|excluded| excluded.contains(feature)) {
             return None;
         }
         let ranks = rows.map(|row| column.rank(row));
