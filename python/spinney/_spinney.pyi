@@ -356,7 +356,7 @@ class Rounds:
         x: Any,
         task: _Task,
         loss: tuple[str, float],
-        way: tuple[float, float | None, int | None, list[list[int]] | None, float],
+        way: tuple[float, float | None, int | None, float],
         start: NDArray[np.float64],
         sums: NDArray[np.float64],
         trees: Forest | None = None,

@@ -41,7 +41,9 @@ impl Rounds {
                 let by_node = RowsByNode::new(&self.data, &dropped, runtime)?;
                 for node in leaves_of(&dropped) {
                     let rows = by_node.of(node);
-                    rows.iter().for_each(|&row| sums[row as usize * n_raw + tree] += dropped.nodes().value[node]);
+                    for &row in rows {
+                        sums[row as usize * n_raw + tree] += dropped.nodes().value[node];
+                    }
                 }
             }
         }

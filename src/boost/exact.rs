@@ -46,6 +46,7 @@ pub fn may_serve(data: &Dataset, params: &ValidTreeParams) -> bool {
         && params.max_features >= data.n_features() as u64
         && params.max_tree_features.is_none()
         && params.monotonic_cst.is_none()
+        && params.interaction_cst.is_none()
 }
 
 /// Grows a tree as [`grow`](crate::grow::grow) grows tree number 0; nothing if bins do not serve for it.
@@ -72,7 +73,7 @@ pub fn grow(
         gradients: &gradients,
         min_leaf: least_rows(params.min_samples_leaf, search.min_weight_leaf),
     };
-    growth::grow((data, bins), target, &engine, (params, None), runtime).map(Some)
+    growth::grow((data, bins), target, &engine, params, runtime).map(Some)
 }
 
 /// The least number of rows of a child, each of which weighs 1.

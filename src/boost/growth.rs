@@ -178,8 +178,6 @@ pub struct Growth<'a, E: Engine> {
     bins: &'a Bins,
     target: &'a Target,
     params: &'a ValidTreeParams,
-    /// Groups of features that may be on one path; `None` for all.
-    interactions: Option<&'a [Vec<u32>]>,
     runtime: &'a Runtime<'a>,
     members: Vec<u32>,
     n_numbers: u32,
@@ -201,12 +199,12 @@ pub struct Grown {
 }
 
 /// Grows a tree. `target` has the weights; rows of weight 0 take no part. All features on a path from the
-/// root are in one group of `interactions`, if these are given.
+/// root are in one group of `interaction_cst`, if there are such groups.
 pub fn grow<E: Engine>(
     (data, bins): (&Dataset, &Bins),
     target: &Target,
     engine: &E,
-    (params, interactions): (&ValidTreeParams, Option<&[Vec<u32>]>),
+    params: &ValidTreeParams,
     runtime: &Runtime<'_>,
 ) -> Result<Grown> {
     let mut samples = Samples::new(target.weighted_samples(), data.n_samples(), false);
@@ -219,7 +217,6 @@ pub fn grow<E: Engine>(
         bins,
         target,
         params,
-        interactions,
         runtime,
         members,
         n_numbers: 1,
@@ -232,7 +229,7 @@ pub fn grow<E: Engine>(
     let totals = engine.totals(root.ids());
     let key = NodeKey::root(params.seed, 0);
     let all = |groups: &[Vec<u32>]| Allowed::new((0..groups.len() as u32).collect(), groups, data.n_features());
-    let allowed = interactions.map(|groups| Arc::new(all(groups)));
+    let allowed = params.interaction_cst.as_deref().map(|groups| Arc::new(all(groups)));
     let root = Node { samples: root, totals, depth: 0, key, number: 0, histogram: None, allowed };
     growth.run(root)?;
     let mut records = growth.part.finish(data, target.n_classes());
@@ -433,7 +430,9 @@ impl<E: Engine> Growth<'_, E> {
         let heavier = if is_left_heavier { Side::Left } else { Side::Right };
         let rows = (left_ids, right_ids);
         let split = Split::of(self.data, cut.feature, rows, heavier, cut.missing, || cut.threshold_rule());
-        let allowed = allowed.zip(self.interactions).map(|(allowed, groups)| allowed.below(cut.feature, groups));
+        let allowed = allowed
+            .zip(self.params.interaction_cst.as_deref())
+            .map(|(allowed, groups)| allowed.below(cut.feature, groups));
         let (left, right) = samples.split_at(n_left);
         let child = |side, samples, totals| Node {
             samples,

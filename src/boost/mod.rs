@@ -33,7 +33,7 @@ use crate::data::target::Weights;
 use crate::data::{Columns, Dataset, Target};
 use crate::error::{Error, Result};
 use crate::forest::{Member, grow_tree};
-use crate::params::ValidForestParams;
+use crate::params::{ValidForestParams, ValidTreeParams};
 use crate::runtime::Runtime;
 use crate::tree::packed::PackedTree;
 use crate::tree::{TREE_LEAF, Tree};
@@ -80,8 +80,6 @@ pub struct Settings {
     pub l2: Option<f64>,
     /// The most bins of a column, if cuts within bins are left out.
     pub max_bins: Option<usize>,
-    /// Groups of features that may be on one path of a tree; `None` for all.
-    pub interactions: Option<Vec<Vec<u32>>>,
     /// The chance of each earlier round to be dropped while a round is grown.
     pub dropout_rate: f64,
 }
@@ -101,9 +99,9 @@ pub struct Draw<'a> {
 pub type RoundLosses = [f64; 3];
 
 impl Settings {
-    /// Whether trees are grown by first and second derivatives, which also serves interactions.
-    fn needs_newton(&self) -> bool {
-        self.l2.is_some() || self.interactions.is_some() || self.max_bins.is_some()
+    /// Whether trees are grown by first and second derivatives, which also serves groups of features.
+    fn needs_newton(&self, params: &ValidTreeParams) -> bool {
+        self.l2.is_some() || params.interaction_cst.is_some() || self.max_bins.is_some()
     }
 }
 
@@ -135,7 +133,7 @@ impl Rounds {
         };
         // Of sparse data, `grow` is quicker unless nodes are split best first (`benches/peers/boosting.py`).
         let pays = matches!(data.columns(), Columns::Dense(_)) || params.tree().max_leaf_nodes.is_some();
-        let needs_bins = settings.needs_newton() || (pays && exact::may_serve(&data, params.tree()));
+        let needs_bins = settings.needs_newton(params.tree()) || (pays && exact::may_serve(&data, params.tree()));
         let bins = if needs_bins { Bins::of((&data, target.weights()), settings.max_bins, runtime)? } else { None };
         let raw = vec![0.0; n_raw];
         // As in scikit-learn, losses before the first round know no residuals.
@@ -213,7 +211,9 @@ impl Rounds {
             self.settings.objective.leaf_value(&LeafRows { rows: &rows, ..self.leaf_rows(pulls) }, tree, self.delta)
         };
         let mut values = leaf_values(&grown, &params, leaf_value);
-        values.iter_mut().for_each(|value| *value *= share);
+        for value in &mut values {
+            *value *= share;
+        }
         let n_raw = self.settings.objective.n_raw();
         for (node, value) in leaves_of(&grown).map(|node| (node, values[node])) {
             for &row in by_node.of(node) {
@@ -242,7 +242,7 @@ impl Rounds {
         let Some(bins) = &self.bins else {
             return by_columns(&bag.refilled(pulls)?);
         };
-        if !settings.needs_newton() {
+        if !settings.needs_newton(params.tree()) {
             let target = bag.refilled(pulls)?;
             let grown = exact::grow(&self.data, bins, &target, params.tree(), runtime)?;
             return grown.map_or_else(|| by_columns(&target), Ok);
@@ -253,8 +253,7 @@ impl Rounds {
         };
         let derivatives = Derivatives { pulls, curvatures: &curvatures };
         let regularization = Regularization { l2: settings.l2.unwrap_or(0.0), reads_bins: settings.max_bins.is_none() };
-        let (data, interactions) = ((&self.data, bins), settings.interactions.as_deref());
-        newton::grow(data, (bag, &derivatives), params.tree(), regularization, interactions, runtime)
+        newton::grow((&self.data, bins), (bag, &derivatives), params.tree(), regularization, runtime)
     }
 
     fn leaf_rows<'a>(&'a self, pulls: &'a [f64]) -> LeafRows<'a> {

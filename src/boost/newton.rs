@@ -60,7 +60,6 @@ pub fn grow(
     (target, derivatives): (&Target, &Derivatives<'_>),
     params: &ValidTreeParams,
     regularization: Regularization,
-    interactions: Option<&[Vec<u32>]>,
     runtime: &Runtime<'_>,
 ) -> Result<Grown> {
     let samples = target.weighted_samples();
@@ -68,13 +67,12 @@ pub fn grow(
     let (least, most) = (curvatures().fold(f64::INFINITY, f64::min), curvatures().fold(f64::NEG_INFINITY, f64::max));
     let is_constant = matches!(target.weights(), Weights::Unit | Weights::Present(_)) && least == most;
     let given = (target, derivatives, &samples[..]);
-    let how = (params, interactions);
     if Short::holds(samples.len()) && (is_constant || (!regularization.reads_bins && least >= 0.0)) {
         let engine = Newton::<Short>::new(given, params, regularization, is_constant)?;
-        return growth::grow((data, bins), target, &engine, how, runtime);
+        return growth::grow((data, bins), target, &engine, params, runtime);
     }
     let engine = Newton::<Wide>::new(given, params, regularization, false)?;
-    growth::grow((data, bins), target, &engine, how, runtime)
+    growth::grow((data, bins), target, &engine, params, runtime)
 }
 
 /// What the searches of all nodes of a tree share. Gradients are multiples of one unit, second derivatives
@@ -154,6 +152,7 @@ impl<'a, C: Slopes> Newton<'a, C> {
 
     /// Whether both sides have enough second derivatives, given the sum of those on the left.
     #[inline]
+    #[allow(clippy::needless_bitwise_bool, reason = "a branch would keep scores apart")]
     fn suffices(&self, at: AtNode, hessian: f64) -> bool {
         (hessian >= self.least_hessian) & (hessian <= at.hessian as f64 - self.least_hessian)
     }
@@ -477,8 +476,8 @@ mod tests {
             let short = Newton::<Short>::new(given, &params, regularization, is_constant).unwrap();
             let wide = Newton::<Wide>::new(given, &params, regularization, false).unwrap();
             let data = (&data, &bins);
-            let short = growth::grow(data, &target, &short, (&params, None), &runtime).unwrap();
-            let wide = growth::grow(data, &target, &wide, (&params, None), &runtime).unwrap();
+            let short = growth::grow(data, &target, &short, &params, &runtime).unwrap();
+            let wide = growth::grow(data, &target, &wide, &params, &runtime).unwrap();
             prop_assert_eq!(short, wide);
         }
     }

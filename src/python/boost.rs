@@ -12,8 +12,8 @@ use super::task::Task;
 use crate::boost::{Draw, Loss, Objective, Predicted, RiskSets, Rounds, Settings, choose_rows};
 use crate::forest::Forest;
 
-/// The learning rate, `l2_regularization`, the most bins of a column, groups of features, and the dropout rate.
-type Way = (f64, Option<f64>, Option<usize>, Option<Vec<Vec<u32>>>, f64);
+/// The learning rate, `l2_regularization`, the most bins of a column, and the dropout rate.
+type Way = (f64, Option<f64>, Option<usize>, f64);
 
 /// The state of boosting between two rounds.
 #[pyclass(name = "Rounds", module = "spinney._spinney")]
@@ -34,9 +34,8 @@ impl PyRounds {
     /// what raw predictions begin with, and the sums of the leaves of earlier rounds.
     ///
     /// `way` has the learning rate; the regularization by `l2_regularization`, which asks for second
-    /// derivatives; the number of bins of a column, if cuts are between bins alone; groups of features,
-    /// of which each path has those of one; and the chance of earlier trees to be dropped. With such a chance,
-    /// `trees` are those of earlier rounds.
+    /// derivatives; the number of bins of a column, if cuts are between bins alone; and the chance of earlier
+    /// trees to be dropped. With such a chance, `trees` are those of earlier rounds.
     #[new]
     #[pyo3(signature = (x, task, loss, way, start, sums, trees = None))]
     #[allow(clippy::needless_pass_by_value, reason = "the boundary to Python")]
@@ -51,8 +50,8 @@ impl PyRounds {
     ) -> PyResult<Self> {
         let y = task.numbers()?;
         let objective = read_objective(&loss.0, loss.1, &y)?;
-        let (learning_rate, l2, max_bins, interactions, dropout_rate) = way;
-        let settings = Settings { objective, learning_rate, l2, max_bins, interactions, dropout_rate };
+        let (learning_rate, l2, max_bins, dropout_rate) = way;
+        let settings = Settings { objective, learning_rate, l2, max_bins, dropout_rate };
         let members = trees.map(|trees| Ok::<_, PyErr>(trees.get().forest(x.py())?.members().to_vec())).transpose()?;
         let members = members.unwrap_or_default();
         let raw = (start.as_slice()?.to_vec(), sums.as_slice()?.to_vec());

@@ -449,9 +449,8 @@ class BaseGradientBoosting(BoostedTrees, BaseTreeEstimator):
         if n_grown:
             sums = sum_rounds(self.forest_, to_rows(matrix), loss.n_raw, task.n_threads)
         l2 = float(self.l2_regularization) if self.second_order else None
-        groups = task.params["interaction_cst"]
         dropout_rate = float(self.dropout_rate)
-        way = (float(self.learning_rate), l2, self._max_bins, groups, dropout_rate)
+        way = (float(self.learning_rate), l2, self._max_bins, dropout_rate)
         earlier = self.forest_ if n_grown and dropout_rate else None
         rounds = make_rounds(matrix, task, loss, way, start, sums, earlier)
         self.max_features_ = rounds.max_features

@@ -479,7 +479,9 @@ impl Grower<'_> {
                 upper[0] = upper[0].max(middle);
             }
         }
-        [&mut of_left, &mut of_right].into_iter().for_each(|limits| limits.above.push(feature));
+        for limits in [&mut of_left, &mut of_right] {
+            limits.above.push(feature);
+        }
         [of_left, of_right]
     }
 
