@@ -187,6 +187,12 @@ def test_a_release_goes_to_one_index_whose_page_is_true():
     workflow = read(REPOSITORY, ".github/workflows/release.yml")
     assert len(re.findall(r"^ +environment: ", workflow, re.MULTILINE)) == 1
     assert "cargo publish" not in workflow
+    # Nothing is published before the tests of the same commit have passed.
+    assert re.search(
+        r"^  tests:\n(?:    .*\n)*    uses: ./.github/workflows/test.yml$", workflow, re.MULTILINE
+    )
+    assert re.search(r"^  check:\n    needs: \[tests, ", workflow, re.MULTILINE)
+    assert re.search(r"^  publish:\n(?:    .*\n)*?    needs: \[check\]$", workflow, re.MULTILINE)
     assert "\npublish = false\n" in read(REPOSITORY, "Cargo.toml")
     wanted, name = re.search(r'run: grep -q "(pip .+)" (\S+)$', workflow, re.MULTILINE).groups()
     page = read(REPOSITORY, name)
@@ -207,7 +213,10 @@ def test_actions_are_pinned_to_commits(path):
     used = re.findall(r"uses: (.*)", path.read_text(encoding="utf-8"))
     assert used
     for action in used:
-        assert re.fullmatch(r"[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", action), action
+        if action.startswith("./"):
+            assert (REPOSITORY / action).exists(), action
+        else:
+            assert re.fullmatch(r"[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", action), action
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
