@@ -69,7 +69,7 @@ def chain(n_levels):
 def test_constructor_is_that_of_scikit_learn(tree_class):
     """Same parameter names and defaults, and some more."""
     own = {"n_jobs": None, "feature_sampling": "all", "min_samples_category": 1}
-    own["handle_unknown"] = "ignore"
+    own |= {"handle_unknown": "ignore", "interaction_cst": None}
     if tree_class in REGRESSORS:
         own["quantile"] = 0.5
     if tree_class.__name__.startswith("Decision"):

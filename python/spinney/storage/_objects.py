@@ -29,6 +29,7 @@ _BEFORE: dict[str, Any] = {
     "honest": False,
     "honest_fraction": 0.5,
     "subforest_size": None,
+    "interaction_cst": None,
 }
 # Those of scikit-learn's that put each sample in one fold. Their parameters are attributes.
 _SPLITTERS = (
