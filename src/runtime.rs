@@ -193,6 +193,21 @@ impl<'a> Runtime<'a> {
         result
     }
 
+    /// Calls `f` on one of the threads. From there [`map`](Self::map) takes a fraction of what it takes from the
+    /// calling thread, which waits to be woken each time.
+    pub fn inside<R: Send>(&self, f: impl FnOnce() -> Result<R> + Send) -> Result<R> {
+        if self.n_threads == 1 {
+            return f();
+        }
+        let (mut f, mut result) = (Some(f), None);
+        self.in_pool(&mut || {
+            result = f.take().map(|f| f()).transpose()?;
+            Ok(())
+        })?;
+        // Without an error `f` has been called.
+        result.ok_or(Error::Interrupted)
+    }
+
     /// Calls `f` on one of the threads, with a scope in which tasks for all threads can be spawned; returns
     /// when the tasks are done.
     pub fn scope<'s>(&self, f: impl FnOnce(&rayon::Scope<'s>) + Send) -> Result<()> {

@@ -152,8 +152,13 @@ impl Rounds {
     /// Grows the trees of one round.
     pub fn advance(&mut self, draw: &Draw<'_>, runtime: &Runtime<'_>) -> Result<RoundLosses> {
         let n_cells = self.data.n_samples().saturating_mul(self.data.n_features());
-        let serial = runtime.serial();
-        let runtime = if n_cells < SPREAD_FROM_CELLS { &serial } else { runtime };
+        if n_cells < SPREAD_FROM_CELLS {
+            return self.grow_round(draw, &runtime.serial());
+        }
+        runtime.inside(|| self.grow_round(draw, runtime))
+    }
+
+    fn grow_round(&mut self, draw: &Draw<'_>, runtime: &Runtime<'_>) -> Result<RoundLosses> {
         let n_raw = self.settings.objective.n_raw();
         if draw.seeds.len() != n_raw || draw.in_bag.is_some_and(|in_bag| in_bag.len() != self.y.len()) {
             let (what, got) = ("the draws of a round", format!("{} seeds", draw.seeds.len()));

@@ -7,6 +7,7 @@ import struct
 import subprocess
 import sys
 import time
+from ipaddress import ip_address
 
 import numpy as np
 import pandas as pd
@@ -336,7 +337,7 @@ def test_other_files(tmp_path, monkeypatch):
 
 
 def test_categories_that_files_cannot_hold(tmp_path):
-    one, other = object(), object()
+    one, other = ip_address("10.0.0.1"), ip_address("10.0.0.2")
     dataset = Dataset(pd.DataFrame({"a": [one, other, one]}), categorical_features=["a"])
     with pytest.raises(TypeError, match="categories cannot be saved"):
         dataset.save(tmp_path / "data")
