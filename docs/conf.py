@@ -79,7 +79,7 @@ def plain_names(app, what, name, obj, options, lines):
             texts = line.split("`")
             # Between backticks are programs; elsewhere, such a name is an entry of a shape.
             texts[::2] = [
-                re.sub(r"(?<=[(, ])(\w+)_(?=[,)])", r"\1\\_", text) for text in texts[::2]
+                re.sub(r"(?<=[(, ])(\w+)_(?=[,) ])", r"\1\\_", text) for text in texts[::2]
             ]
             line = "`".join(texts)
         line = re.sub(r"\\frac{(\w+)}{(\w+)}", r"\1 / \2", line)

@@ -1,9 +1,9 @@
 // How the search of the site ranks pages: those that explain a subject come before those that list.
 const BONUS = [
-  [12, "categories"],
-  [11, "start uncertainty"],
-  [10, "sparse cross-validation explaining datasets deployment quantiles"],
-  [8, "why-exact samples lazy survival anomalies rare-classes imputation boruta clusters conversions"],
+  [12, "categories explaining"],
+  [11, "start uncertainty lazy"],
+  [10, "sparse cross-validation datasets deployment quantiles"],
+  [8, "why-exact samples survival anomalies rare-classes imputation boruta clusters conversions"],
   [8, "coming-from differences add-a-criterion project which-forest"],
   [2, "benchmarks"],
 ];
