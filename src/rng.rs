@@ -176,13 +176,14 @@ impl NodeKey {
         Draws(combine(combine(self.0, Purpose::LeafRows as u64), node))
     }
 
-    /// The draws of the half of the rows that the trees of a subforest share. The key must be the root's of the
-    /// first of them.
+    /// The draws of the half of the rows that the trees of a subforest share. The key must be the root's of
+    /// the first of them.
     pub fn half_sample(self) -> Draws {
         Draws(combine(self.0, Purpose::HalfSample as u64))
     }
 
-    /// The draws of the rounds of boosting that are dropped while a tree is grown. The key must be the root's.
+    /// The draws of the rounds of boosting that are dropped while a tree is grown. The key must be the
+    /// root's.
     pub fn dropout(self) -> Draws {
         Draws(combine(self.0, Purpose::Dropout as u64))
     }

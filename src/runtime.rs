@@ -193,8 +193,8 @@ impl<'a> Runtime<'a> {
         result
     }
 
-    /// Calls `f` on one of the threads. From there [`map`](Self::map) takes a fraction of what it takes from the
-    /// calling thread, which waits to be woken each time.
+    /// Calls `f` on one of the threads. From there [`map`](Self::map) takes a fraction of what it takes from
+    /// the calling thread, which waits to be woken each time.
     pub fn inside<R: Send>(&self, f: impl FnOnce() -> Result<R> + Send) -> Result<R> {
         if self.n_threads == 1 {
             return f();

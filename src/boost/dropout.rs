@@ -40,8 +40,7 @@ impl Rounds {
                 let dropped = self.members[round * n_raw + tree].tree.unpack()?;
                 let by_node = RowsByNode::new(&self.data, &dropped, runtime)?;
                 for node in leaves_of(&dropped) {
-                    let rows = by_node.of(node);
-                    for &row in rows {
+                    for &row in by_node.of(node) {
                         sums[row as usize * n_raw + tree] += dropped.nodes().value[node];
                     }
                 }

@@ -54,7 +54,8 @@ impl<'a> Fixed<'a> {
     }
 }
 
-/// `number.round()` as an integer, for numbers below 2^63. `f64::round` is a call on processors of the baseline.
+/// `number.round()` as an integer, for numbers below 2^63. `f64::round` is a call on processors of the
+/// baseline.
 #[inline]
 fn round(number: f64) -> i64 {
     let whole = number as i64;

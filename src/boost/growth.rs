@@ -44,7 +44,7 @@ pub trait Engine: Sync {
     /// A cell for each row of the data set.
     fn rows(&self) -> &[Self::Cell];
     fn totals(&self, samples: &[u32]) -> Self::Totals;
-    /// The same of rows that a cell has, if it tells.
+    /// What a node has of the rows of a cell; `None` if the cell does not tell all of it.
     fn totals_of(&self, rows: &Self::Cell) -> Option<Self::Totals>;
     fn minus(&self, node: &Self::Totals, child: &Self::Totals) -> Self::Totals;
     /// The facts that a tree keeps of a node.

@@ -154,8 +154,8 @@ fn count_sparse<C: Cell>(
     Ok(())
 }
 
-/// The sums over the rows of each bin, for some columns or bundles. `chosen` are the rows of the data set that
-/// `rows` are cells of; `None` for all.
+/// The sums over the rows of each bin, for some columns or bundles. `chosen` are the rows of the data set
+/// that `rows` are cells of; `None` for all.
 fn sum_up<C: Cell, const N: usize>(bins: [&[u8]; N], chosen: Option<&[u32]>, rows: &[C]) -> [[C; MAX_BINS]; N] {
     let mut sums = [[C::default(); MAX_BINS]; N];
     let mut add = |at: usize, row: &C| {

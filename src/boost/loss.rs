@@ -7,8 +7,8 @@
 pub enum Loss {
     /// Half the squared error.
     SquaredError,
-    /// Half the squared error of the logarithm of a time. A time that is negative (or minus zero) is censored:
-    /// it has no error where a later time is predicted.
+    /// Half the squared error of the logarithm of a time. A time that is negative (or minus zero) is
+    /// censored: it has no error where a later time is predicted.
     SquaredErrorOfLogs,
     /// The absolute error.
     AbsoluteError,

@@ -107,8 +107,8 @@ impl Settings {
 
 impl Rounds {
     /// Begins with raw predictions, `start` plus the learning rate times `sums` of leaves, both row-major
-    /// `(n_samples, n_raw)`. `target` has the weights. `members` are the trees of earlier rounds, which dropout
-    /// needs.
+    /// `(n_samples, n_raw)`. `target` has the weights. `members` are the trees of earlier rounds, which
+    /// dropout needs.
     pub fn new(
         (data, target): (Dataset, Target),
         params: ValidForestParams,
@@ -143,8 +143,8 @@ impl Rounds {
         Ok(rounds)
     }
 
-    /// The trees that have been grown since this was called last, or all trees if some of them are dropped and
-    /// rescaled: round by round, with those of each raw prediction in turn.
+    /// The trees that have been grown since this was called last, or all trees if some of them are dropped
+    /// and rescaled: round by round, with those of each raw prediction in turn.
     pub fn take_members(&mut self) -> Vec<Member> {
         if self.settings.dropout_rate > 0.0 { self.members.clone() } else { std::mem::take(&mut self.members) }
     }

@@ -18,13 +18,14 @@ pub struct Nearest {
     /// Row-major `(n_rows, k)`: the other rows, those that share most first, of equal ones the first row. -1
     /// where fewer share a leaf.
     pub indices: Vec<i64>,
-    /// In the shape of `indices`, the shares of the trees in which they share the leaf; 0 where there are none.
+    /// In the shape of `indices`, the shares of the trees in which they share the leaf; 0 where there are
+    /// none.
     pub shares: Vec<f64>,
 }
 
 impl Forest {
-    /// For each row of `x` the `k` rows of `others` that share most leaves with it. O(pairs of rows in a leaf)
-    /// time. Memory beside the result: four bytes per tree and row of `others`, and blocks.
+    /// For each row of `x` the `k` rows of `others` that share most leaves with it. O(pairs of rows in a
+    /// leaf) time. Memory beside the result: four bytes per tree and row of `others`, and blocks.
     pub fn nearest(&self, x: &dyn Matrix, others: &dyn Matrix, k: usize, runtime: &Runtime<'_>) -> Result<Nearest> {
         let (n_rows, n_others) = (x.shape().0, others.shape().0);
         if i32::try_from(n_others).is_err() {

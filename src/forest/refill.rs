@@ -82,8 +82,8 @@ struct Filler<'a> {
 }
 
 impl Filler<'_> {
-    /// The rows that have a weight, leaf by leaf; and where those of each node begin that is a leaf, and where
-    /// all end. As nodes are in preorder, the rows of a subtree come one after the other.
+    /// The rows that have a weight, leaf by leaf; and where those of each node begin that is a leaf, and
+    /// where all end. As nodes are in preorder, the rows of a subtree come one after the other.
     fn list_rows(&self) -> Result<(Vec<u32>, Vec<u32>)> {
         let rows = self.target.weighted_samples();
         let mut starts: Vec<u32> = memory::zeros(WHAT, self.tree.node_count() + 1)?;

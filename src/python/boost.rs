@@ -115,8 +115,8 @@ impl PyRounds {
         table(py, losses, 3)
     }
 
-    /// The trees that have been grown since this was called last, or, with dropout, all of them: round by round,
-    /// with those of each raw prediction in turn.
+    /// The trees that have been grown since this was called last, or, with dropout, all of them: round by
+    /// round, with those of each raw prediction in turn.
     fn take_trees(&mut self) -> PyResult<PyForest> {
         let members = self.rounds.take_members();
         catch(|| Ok(PyForest::new(Forest::new(members)?)))

@@ -60,7 +60,7 @@ class ExplainedPrediction:
 
     See Also
     --------
-    spinney.RandomForestClassifier.explain : Makes it.
+    spinney.RandomForestClassifier.explain : Returns such an object.
     spinney.RandomForestClassifier.shap_values : The same contributions for many rows.
 
     Examples

@@ -35,7 +35,7 @@ class Concordance(NamedTuple):
 
     See Also
     --------
-    spinney.survival.concordance_index : Makes it.
+    spinney.survival.concordance_index : Returns such an object.
 
     Examples
     --------

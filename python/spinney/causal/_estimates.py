@@ -20,7 +20,7 @@ class Estimate(NamedTuple):
 
     See Also
     --------
-    CausalForest.average_treatment_effect : Makes it.
+    CausalForest.average_treatment_effect : Returns such an object.
 
     Examples
     --------
@@ -53,7 +53,7 @@ class LinearEstimates(NamedTuple):
 
     See Also
     --------
-    CausalForest.best_linear_projection : Makes it.
+    CausalForest.best_linear_projection : Returns such an object.
 
     Examples
     --------

@@ -56,8 +56,8 @@ class Exploration:
 
     See Also
     --------
-    LazyForestClassifier.explore : Makes it.
-    LazyForestRegressor.explore : Makes it for numbers.
+    LazyForestClassifier.explore : Returns such an object.
+    LazyForestRegressor.explore : Returns one for targets that are numbers.
 
     Examples
     --------

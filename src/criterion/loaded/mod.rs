@@ -1,11 +1,11 @@
 //! The criteria for which a scan loads its node: medians and quantiles, the log-rank statistic, effects of
 //! treatments, isolation.
 //!
-//! What a sample adds to a score of these criteria depends on the node: on the order of its targets, or
-//! on its hazards, or its effect. A scan loads the node once, and from then on looks the samples up in
-//! what it has loaded. That costs so much that a call through a table of functions does not show. So the engine is compiled
-//! once for all of them: for [`Loaded`], which hands whole slices of a column to a [`Rule`]'s [`Pass`].
-//! A new rule costs no machine code but its own.
+//! What a sample adds to a score of these criteria depends on the node: on the order of its targets, or on
+//! its hazards, or its effect. A scan loads the node once, and from then on looks the samples up in what it
+//! has loaded. That costs so much that a call through a table of functions does not show. So the engine is
+//! compiled once for all of them: for [`Loaded`], which hands whole slices of a column to a [`Rule`]'s
+//! [`Pass`]. A new rule costs no machine code but its own.
 //!
 //! The statistics of a node are the lists of its samples, in the orders that the rule names
 //! ([`sample_order`]). O(n) for each node of n samples, and O(n log n) for the smaller of two children.

@@ -75,8 +75,8 @@ impl Positions {
         ControlFlow::Continue(())
     }
 
-    /// The first feature that varies in the node, may split it, and is drawn at the position `start` or later;
-    /// `entries` is set to its entries. `None` if there is none.
+    /// The first feature that varies in the node, may split it, and is drawn at the position `start` or
+    /// later; `entries` is set to its entries. `None` if there is none.
     ///
     /// Looks at one position first, and doubles the number of positions each time. So it costs O(entries) if
     /// the first feature that is met varies, and O(entries * log(features)) at most, also in rows that are
