@@ -19,6 +19,7 @@ use crate::grow::part::Part;
 use crate::params::ValidTreeParams;
 use crate::rng::{NodeKey, Permutation, Side};
 use crate::runtime::Runtime;
+use crate::split::constants::ConstantFeatures;
 use crate::split::samples::{SampleSet, Samples};
 use crate::split::{Candidate, Cut};
 use crate::tree::Tree;
@@ -149,15 +150,8 @@ struct Node<'s, E: Engine> {
     /// By which `members` knows its rows.
     number: u32,
     histogram: Option<Histogram<E::Cell>>,
-    allowed: Option<Arc<Allowed>>,
-}
-
-/// The features that may split a node, given those above it.
-struct Allowed {
-    /// The groups of features that have all features above the node.
-    groups: Vec<u32>,
-    /// By feature, whether one of these groups has it.
-    features: Vec<bool>,
+    /// The features that may not interact with those above the node; `None` if all may.
+    excluded: Option<Arc<ConstantFeatures>>,
 }
 
 /// A node that can be split, with its split and its children.
@@ -228,9 +222,9 @@ pub fn grow<E: Engine>(
     };
     let totals = engine.totals(root.ids());
     let key = NodeKey::root(params.seed, 0);
-    let all = |groups: &[Vec<u32>]| Allowed::new((0..groups.len() as u32).collect(), groups, data.n_features());
-    let allowed = params.interaction_cst.as_deref().map(|groups| Arc::new(all(groups)));
-    let root = Node { samples: root, totals, depth: 0, key, number: 0, histogram: None, allowed };
+    let at_root = |groups| ConstantFeatures::none(data.n_features()).at_root(groups, data.n_features());
+    let excluded = params.interaction_cst.as_deref().map(|groups| Arc::new(at_root(groups)));
+    let root = Node { samples: root, totals, depth: 0, key, number: 0, histogram: None, excluded };
     growth.run(root)?;
     let mut records = growth.part.finish(data, target.n_classes());
     if E::KEEPS_GAINS {
@@ -241,27 +235,6 @@ pub fn grow<E: Engine>(
         return Ok(Grown { tree: tree.pruned(params.ccp_alpha, runtime)?, rows: Vec::new() });
     }
     Ok(Grown { tree, rows: samples.into_ids() })
-}
-
-impl Allowed {
-    /// What these groups allow, of `of_all`.
-    fn new(groups: Vec<u32>, of_all: &[Vec<u32>], n_features: usize) -> Self {
-        let mut features = vec![false; n_features];
-        for &group in &groups {
-            of_all[group as usize].iter().for_each(|&feature| features[feature as usize] = true);
-        }
-        Self { groups, features }
-    }
-
-    /// What is allowed below a split.
-    fn below(self: &Arc<Self>, feature: u32, of_all: &[Vec<u32>]) -> Arc<Self> {
-        let has = |&group: &u32| of_all[group as usize].contains(&feature);
-        let groups: Vec<u32> = self.groups.iter().copied().filter(has).collect();
-        if groups.len() == self.groups.len() {
-            return Arc::clone(self);
-        }
-        Arc::new(Self::new(groups, of_all, self.features.len()))
-    }
 }
 
 impl<E: Engine> Growth<'_, E> {
@@ -350,7 +323,7 @@ impl<E: Engine> Growth<'_, E> {
         };
         let n_threads = self.n_threads(node.samples.len());
         let order = node.key.feature_order(self.data.n_features());
-        let drawn = self.draw(&order, node.allowed.as_deref());
+        let drawn = self.draw(&order, node.excluded.as_deref());
         let searched = SearchedNode {
             samples: node.samples.ids(),
             totals: &node.totals,
@@ -381,12 +354,12 @@ impl<E: Engine> Growth<'_, E> {
     }
 
     /// The features that may split a node, in the order of the draw; `None` for all together.
-    fn draw(&self, order: &Permutation, allowed: Option<&Allowed>) -> Option<Vec<u32>> {
+    fn draw(&self, order: &Permutation, excluded: Option<&ConstantFeatures>) -> Option<Vec<u32>> {
         let n_features = self.data.n_features() as u32;
-        if u64::from(n_features) <= self.params.max_features && allowed.is_none() {
+        if u64::from(n_features) <= self.params.max_features && excluded.is_none() {
             return None;
         }
-        let is_allowed = |feature: &u32| allowed.is_none_or(|allowed| allowed.features[*feature as usize]);
+        let is_allowed = |feature: &u32| excluded.is_none_or(|excluded| !excluded.contains(*feature));
         Some((0..n_features).map(|position| order.at(position)).filter(is_allowed).collect())
     }
 
@@ -414,7 +387,7 @@ impl<E: Engine> Growth<'_, E> {
         mut cut: Candidate,
         histogram: Histogram<E::Cell>,
     ) -> Option<Fork<'s, E>> {
-        let Node { mut samples, totals, depth, key, number, allowed, .. } = node;
+        let Node { mut samples, totals, depth, key, number, excluded, .. } = node;
         let known = self.cell_of_left(&cut, &histogram).and_then(|left| self.engine.totals_of(&left));
         let n_left = self.partition(&mut samples, &mut cut, (&histogram, number));
         let (left_ids, right_ids) = samples.ids().split_at(n_left);
@@ -430,9 +403,11 @@ impl<E: Engine> Growth<'_, E> {
         let heavier = if is_left_heavier { Side::Left } else { Side::Right };
         let rows = (left_ids, right_ids);
         let split = Split::of(self.data, cut.feature, rows, heavier, cut.missing, || cut.threshold_rule());
-        let allowed = allowed
-            .zip(self.params.interaction_cst.as_deref())
-            .map(|(allowed, groups)| allowed.below(cut.feature, groups));
+        let groups = self.params.interaction_cst.as_deref();
+        let excluded = excluded.zip(groups).map(|(excluded, groups)| {
+            // How many entries these columns store is not asked on bins.
+            excluded.below(cut.feature, groups, self.data.n_features(), |_| 0)
+        });
         let (left, right) = samples.split_at(n_left);
         let child = |side, samples, totals| Node {
             samples,
@@ -441,7 +416,7 @@ impl<E: Engine> Growth<'_, E> {
             key: key.child(side),
             number,
             histogram: None,
-            allowed: allowed.clone(),
+            excluded: excluded.clone(),
         };
         let children = [child(Side::Left, left, of_left), child(Side::Right, right, of_right)];
         let has_room = (self.n_kept + 1) * size_of_val(&histogram[..]) <= MOST_BYTES;

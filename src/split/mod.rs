@@ -23,7 +23,7 @@ pub(crate) mod best;
 mod by_column;
 mod candidate;
 mod categorical;
-mod constants;
+pub(crate) mod constants;
 mod dense;
 mod draw;
 pub mod entries;
