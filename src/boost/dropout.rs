@@ -47,7 +47,7 @@ impl Rounds {
             }
         }
         self.sums.iter_mut().zip(&sums).for_each(|(sum, dropped)| *sum -= dropped);
-        self.predict_raw();
+        self.predict_raw(runtime)?;
         Ok(Dropped { rounds, sums })
     }
 

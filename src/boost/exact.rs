@@ -335,10 +335,11 @@ mod tests {
             };
             let params = params.check(n, n_features).unwrap();
             let bins = Bins::of((&data, target.weights()), None, &runtime).unwrap().unwrap();
-            if let Some(Grown { tree: found, rows }) = grow(&data, &bins, &target, &params, &runtime).unwrap() {
+            if let Some(Grown { tree: found, rows, leaf_numbers }) = grow(&data, &bins, &target, &params, &runtime).unwrap() {
                 if rows.len() == n {
                     let descended = RowsByNode::new(&data, &found, &runtime).unwrap();
-                    let kept = RowsByNode::of_grown(rows, &found);
+                    let kept = RowsByNode::of_grown(rows, &found, true);
+                    let mut numbers = Vec::new();
                     for node in 0..found.node_count() {
                         let sorted = |rows: &[u32]| {
                             let mut rows = rows.to_vec();
@@ -348,7 +349,14 @@ mod tests {
                         prop_assert_eq!(sorted(kept.of(node)), sorted(descended.of(node)));
                         let is_leaf = found.nodes().children_left[node] < 0;
                         prop_assert!(!is_leaf || kept.of(node).is_sorted());
+                        if is_leaf {
+                            let mut of_rows = kept.of(node).iter().map(|&row| leaf_numbers[row as usize]);
+                            numbers.extend(of_rows.next());
+                            prop_assert!(of_rows.all(|number| Some(&number) == numbers.last()));
+                        }
                     }
+                    numbers.sort_unstable();
+                    prop_assert!(numbers.is_sorted_by(|a, b| a < b));
                 }
                 prop_assert_eq!(found, crate::grow::grow(&data, &target, &params, 0, &runtime).unwrap());
             } else {

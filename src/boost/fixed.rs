@@ -10,23 +10,15 @@ const WEIGHED_EXACTLY: u64 = 1 << 26;
 
 /// Weighted numbers of rows as multiples of a power of two.
 pub struct Fixed<'a> {
-    numbers: &'a [f64],
     weights: &'a Weights,
     is_weighed_exactly: bool,
     scale: f64,
 }
 
 impl<'a> Fixed<'a> {
-    /// Chooses the power of two: sums over `samples`, whose weights are `total` together, are below two to
-    /// `sum_bits`.
-    pub fn new(
-        numbers: &'a [f64],
-        (samples, weights, total): (&[u32], &'a Weights, u64),
-        sum_bits: i32,
-    ) -> Result<Self> {
-        // Bits of numbers that are not negative are in the order of the numbers, NaN the last.
-        let peak = samples.iter().map(|&row| numbers[row as usize].abs().to_bits()).max();
-        let peak = peak.map_or(0.0, f64::from_bits);
+    /// Chooses the power of two: sums over all rows, whose weights are `total` together, are below two to
+    /// `sum_bits`. No number is further from 0 than `peak`.
+    pub fn new(peak: f64, (weights, total): (&'a Weights, u64), sum_bits: i32) -> Result<Self> {
         if !peak.is_finite() {
             let (got, expected) = (peak.to_string(), "finite".into());
             return Err(Error::InvalidArgument { name: "the derivatives of the loss", got, expected });
@@ -34,7 +26,7 @@ impl<'a> Fixed<'a> {
         // The least ones would need a scale beyond f64.
         let bits = if peak > 0.0 { exponent(peak).max(-900) + 1 } else { 0 };
         let scale = f64::powi(2.0, sum_bits - (total.max(1).ilog2() as i32 + 1) - bits);
-        Ok(Self { numbers, weights, is_weighed_exactly: total < WEIGHED_EXACTLY, scale })
+        Ok(Self { weights, is_weighed_exactly: total < WEIGHED_EXACTLY, scale })
     }
 
     /// The integer that stands for 1.
@@ -42,10 +34,15 @@ impl<'a> Fixed<'a> {
         self.scale
     }
 
-    /// The integer of a row.
+    /// The integer for a number of weight 1.
+    pub fn of_one(&self, number: f64) -> i64 {
+        round(number * self.scale)
+    }
+
+    /// The integer for the number of a row.
     #[inline]
-    pub fn of(&self, row: usize) -> i64 {
-        let number = self.numbers[row] * self.scale;
+    pub fn of(&self, row: usize, number: f64) -> i64 {
+        let number = number * self.scale;
         match self.weights.get(row) {
             1 => round(number),
             weight if self.is_weighed_exactly => round(number) * weight as i64,

@@ -8,6 +8,7 @@ use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use super::bins::{BinnedColumn, Bins, MAX_BINS};
+use super::by_rows;
 use super::histogram::{self, Cell, Histogram};
 use super::search::{self, Scratch};
 use crate::bitset::Bitset;
@@ -190,6 +191,14 @@ pub struct Grown {
     pub tree: Tree,
     /// Those of each node one after the other; none if they were not kept so.
     pub rows: Vec<u32>,
+    /// The number of the leaf of each row. Only rows of one leaf have the same.
+    pub leaf_numbers: Vec<u32>,
+}
+
+impl Grown {
+    pub fn without_rows(tree: Tree) -> Self {
+        Self { tree, rows: Vec::new(), leaf_numbers: Vec::new() }
+    }
 }
 
 /// Grows a tree. `target` has the weights; rows of weight 0 take no part. All features on a path from the
@@ -232,9 +241,10 @@ pub fn grow<E: Engine>(
     }
     let tree = records.into_tree()?;
     if params.ccp_alpha > 0.0 {
-        return Ok(Grown { tree: tree.pruned(params.ccp_alpha, runtime)?, rows: Vec::new() });
+        return Ok(Grown::without_rows(tree.pruned(params.ccp_alpha, runtime)?));
     }
-    Ok(Grown { tree, rows: samples.into_ids() })
+    let leaf_numbers = growth.members;
+    Ok(Grown { tree, rows: samples.into_ids(), leaf_numbers })
 }
 
 impl<E: Engine> Growth<'_, E> {
@@ -281,10 +291,7 @@ impl<E: Engine> Growth<'_, E> {
         self.n_kept -= usize::from(histogram.is_some());
         let small = usize::from(children[0].samples.len() > children[1].samples.len());
         let wanted = children.each_ref().map(|child| may_split && !self.must_stop(child));
-        if !wanted[0] && !wanted[1] {
-            return Ok(children);
-        }
-        if let Some(mut rest) = histogram {
+        if let Some(mut rest) = histogram.filter(|_| wanted.contains(&true)) {
             let counted = self.count(children[small].samples.ids())?;
             if wanted[1 - small] {
                 histogram::subtract(&mut rest, &counted);
@@ -350,7 +357,7 @@ impl<E: Engine> Growth<'_, E> {
             }
         }
         let Some(cut) = found else { return Ok(None) };
-        Ok(self.divide(id, node, cut, histogram))
+        self.divide(id, node, cut, histogram)
     }
 
     /// The features that may split a node, in the order of the draw; `None` for all together.
@@ -386,16 +393,16 @@ impl<E: Engine> Growth<'_, E> {
         node: Node<'s, E>,
         mut cut: Candidate,
         histogram: Histogram<E::Cell>,
-    ) -> Option<Fork<'s, E>> {
+    ) -> Result<Option<Fork<'s, E>>> {
         let Node { mut samples, totals, depth, key, number, excluded, .. } = node;
         let known = self.cell_of_left(&cut, &histogram).and_then(|left| self.engine.totals_of(&left));
-        let n_left = self.partition(&mut samples, &mut cut, (&histogram, number));
+        let n_left = self.partition(&mut samples, &mut cut, (&histogram, number))?;
         let (left_ids, right_ids) = samples.ids().split_at(n_left);
         let left_is_small = known.is_some() || n_left <= right_ids.len();
         let few = known.unwrap_or_else(|| self.engine.totals(if left_is_small { left_ids } else { right_ids }));
         let rest = self.engine.minus(&totals, &few);
         let (of_left, of_right) = if left_is_small { (few, rest) } else { (rest, few) };
-        let Gain { priority, kept } = self.engine.gain(&totals, [&of_left, &of_right])?;
+        let Some(Gain { priority, kept }) = self.engine.gain(&totals, [&of_left, &of_right]) else { return Ok(None) };
         // All nodes have their turn. The deepest come first, so that few wait with their histograms.
         let priority = if self.params.max_leaf_nodes.is_some() { priority } else { depth as f64 };
         let weight = |ids: &[u32], totals: &E::Totals| self.engine.facts(ids, depth, totals).weight();
@@ -422,7 +429,7 @@ impl<E: Engine> Growth<'_, E> {
         let has_room = (self.n_kept + 1) * size_of_val(&histogram[..]) <= MOST_BYTES;
         self.n_kept += usize::from(has_room);
         let histogram = has_room.then_some(histogram);
-        Some(Fork { priority, id, split: split.with_gain(kept), children, histogram })
+        Ok(Some(Fork { priority, id, split: split.with_gain(kept), children, histogram }))
     }
 
     /// The cell of the rows that a loose cut sends left, if the histogram has all rows.
@@ -447,7 +454,9 @@ impl<E: Engine> Growth<'_, E> {
         samples: &mut SampleSet<'_>,
         cut: &mut Candidate,
         (histogram, number): (&[E::Cell], u32),
-    ) -> usize {
+    ) -> Result<usize> {
+        let runtime = self.runtime;
+        let n_rows = by_rows::rows_per_part(samples.len(), runtime);
         let column = &self.bins.columns[cut.feature as usize];
         let counts = &histogram[column.first..][..column.n_bins];
         let missing_rank = if column.has_missing { self.data.missing_rank(cut.feature) } else { None };
@@ -456,21 +465,21 @@ impl<E: Engine> Growth<'_, E> {
             return match self.data.columns() {
                 Columns::Dense(columns) => {
                     let of_feature = columns.column(cut.feature);
-                    samples.partition(|_, row| goes_left(of_feature.rank(row)))
+                    samples.partition_in_parts(n_rows, runtime, |row| goes_left(of_feature.rank(row)))
                 }
-                Columns::Sparse(_) => self.partition_sparse(samples, cut.feature, goes_left),
+                Columns::Sparse(_) => Ok(self.partition_sparse(samples, cut.feature, goes_left)),
             };
         }
         let is_left = left_bins(cut, column);
         let n_left = match self.data.columns() {
             Columns::Dense(columns) => {
                 let bins = column.of_rows(columns.column(cut.feature));
-                samples.partition(|_, row| is_left[usize::from(bins[row as usize])])
+                samples.partition_in_parts(n_rows, runtime, |row| is_left[usize::from(bins[row as usize])])?
             }
             Columns::Sparse(_) => self.partition_sparse(samples, cut.feature, |rank| is_left[column.bin(rank)]),
         };
         if matches!(cut.cut, Cut::Ranks(_)) {
-            return n_left;
+            return Ok(n_left);
         }
         let last = column.bin(cut.last_left);
         let n_stored: u32 = counts.iter().map(Cell::n).sum();
@@ -492,7 +501,7 @@ impl<E: Engine> Growth<'_, E> {
             n_left,
         );
         *cut = Candidate { missing: cut.missing, ..between };
-        n_left
+        Ok(n_left)
     }
 
     /// The rank of zeros of a sparse column.

@@ -2,6 +2,7 @@
 //! parent minus that of the smaller child.
 
 use super::bins::{Bins, MAX_BINS, SparseBins};
+use super::by_rows;
 use crate::data::{Columns, Dataset};
 use crate::error::Result;
 use crate::runtime::Runtime;
@@ -57,8 +58,10 @@ fn count_dense<C: Cell>(
 ) -> Result<()> {
     let is_all = samples.len() == all_rows.len();
     if !is_all {
-        gathered.clear();
-        gathered.extend(samples.iter().map(|&row| all_rows[row as usize]));
+        gathered.resize(samples.len(), C::default());
+        by_rows::for_each_part(gathered, 1, runtime, |first, cells| {
+            cells.iter_mut().zip(&samples[first..]).for_each(|(cell, &row)| *cell = all_rows[row as usize]);
+        })?;
     }
     let (mut rest, mut work) = (&mut *histogram, Vec::with_capacity(n_threads));
     for part in bins.parts(n_threads) {

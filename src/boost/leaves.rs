@@ -38,8 +38,9 @@ impl RowsByNode {
         Ok(Self { rows, ranges })
     }
 
-    /// The rows that a tree was grown on, in the order of its leaves. O(rows).
-    pub fn of_grown(mut rows: Vec<u32>, tree: &Tree) -> Self {
+    /// The rows that a tree was grown on, in the order of its leaves; those of a leaf ascend if they
+    /// `must_ascend`. O(rows).
+    pub fn of_grown(mut rows: Vec<u32>, tree: &Tree, must_ascend: bool) -> Self {
         let nodes = tree.nodes();
         let mut ranges = vec![0..rows.len(); tree.node_count()];
         for node in (0..tree.node_count()).filter(|&node| nodes.children_left[node] != TREE_LEAF) {
@@ -49,7 +50,8 @@ impl RowsByNode {
             (ranges[left], ranges[right]) = (start..middle, middle..end);
         }
         // A leaf whose split did not have its turn has the rows of its children one after the other.
-        for leaf in (0..tree.node_count()).filter(|&node| nodes.children_left[node] == TREE_LEAF) {
+        let is_leaf = |node: &usize| must_ascend && nodes.children_left[*node] == TREE_LEAF;
+        for leaf in (0..tree.node_count()).filter(is_leaf) {
             #[allow(clippy::stable_sort_primitive, reason = "it merges runs that are sorted")]
             rows[ranges[leaf].clone()].sort();
         }

@@ -146,6 +146,11 @@ impl Loss {
         }
     }
 
+    /// Whether the second derivative is 1 for all rows.
+    pub fn is_quadratic(self) -> bool {
+        matches!(self, Self::SquaredError)
+    }
+
     /// Whether [`curvature`](Self::curvature) is the second derivative.
     pub fn has_curvature(self) -> bool {
         !matches!(self, Self::AbsoluteError | Self::Huber { .. } | Self::Quantile { .. })

@@ -7,6 +7,7 @@
 
 mod bins;
 mod bundles;
+mod by_rows;
 mod cox;
 mod dropout;
 mod exact;
@@ -42,6 +43,7 @@ use growth::Grown;
 use leaves::RowsByNode;
 use loss::LeafRows;
 use newton::{Derivatives, Regularization};
+use objective::Curvatures;
 
 /// Fewer cells than this are one thread's work: to start others takes longer than a round
 /// (`benches/peers/boosting.py`).
@@ -139,7 +141,7 @@ impl Rounds {
         // As in scikit-learn, losses before the first round know no residuals.
         let delta = 0.5;
         let mut rounds = Self { data, target, params, bins, settings, y, weights, start, sums, raw, delta, members };
-        rounds.predict_raw();
+        rounds.predict_raw(runtime)?;
         Ok(rounds)
     }
 
@@ -185,7 +187,7 @@ impl Rounds {
             self.grow(tree, pulls, &bag, (seed, dropped.share()), runtime)?;
         }
         self.put_back(&dropped)?;
-        self.predict_raw();
+        self.predict_raw(runtime)?;
         let is_in = |row: usize| draw.in_bag.is_none_or(|in_bag| in_bag[row]);
         let after = if draw.has_losses { self.mean_loss(is_in) } else { f64::NAN };
         Ok([before, after, mean_loss_out_of_bag(self)])
@@ -201,14 +203,16 @@ impl Rounds {
         runtime: &Runtime<'_>,
     ) -> Result<()> {
         let params = self.params.with_seed(seed);
-        let Grown { tree: grown, rows } = self.grow_structure(tree, pulls, bag, &params, runtime)?;
-        let by_node = if rows.len() == self.y.len() {
-            RowsByNode::of_grown(rows, &grown)
+        let Grown { tree: grown, rows, leaf_numbers } = self.grow_structure(tree, pulls, bag, &params, runtime)?;
+        let knows_values = self.settings.l2.is_some() && self.settings.objective.has_curvature();
+        let has_all_rows = rows.len() == self.y.len();
+        let by_node = if has_all_rows {
+            RowsByNode::of_grown(rows, &grown, !knows_values)
         } else {
             RowsByNode::new(&self.data, &grown, runtime)?
         };
         let leaf_value = |node: usize| {
-            if self.settings.l2.is_some() && self.settings.objective.has_curvature() {
+            if knows_values {
                 return grown.nodes().value[node];
             }
             let rows: Vec<u32> =
@@ -220,9 +224,19 @@ impl Rounds {
             *value *= share;
         }
         let n_raw = self.settings.objective.n_raw();
-        for (node, value) in leaves_of(&grown).map(|node| (node, values[node])) {
-            for &row in by_node.of(node) {
-                self.sums[row as usize * n_raw + tree] += value;
+        let leaves = leaves_of(&grown).map(|node| (by_node.of(node), values[node]));
+        if has_all_rows {
+            let leaves = leaves.filter_map(|(rows, value)| Some((*rows.first()?, value)));
+            let of_number = values_by_number(leaves, &leaf_numbers);
+            by_rows::for_each_part(&mut self.sums, n_raw, runtime, |first, sums| {
+                let rows = sums.chunks_exact_mut(n_raw).zip(&leaf_numbers[first..]);
+                rows.for_each(|(sums, &number)| sums[tree] += of_number[number as usize]);
+            })?;
+        } else {
+            for (rows, value) in leaves {
+                for &row in rows {
+                    self.sums[row as usize * n_raw + tree] += value;
+                }
             }
         }
         let packed = PackedTree::new(&grown.with_numbers(values, 1)?, self.target.weight_unit());
@@ -242,7 +256,7 @@ impl Rounds {
         let settings = &self.settings;
         let by_columns = |target: &Target| {
             let tree = grow_tree(&self.data, target, params, runtime)?;
-            Ok(Grown { tree, rows: Vec::new() })
+            Ok(Grown::without_rows(tree))
         };
         let Some(bins) = &self.bins else {
             return by_columns(&bag.refilled(pulls)?);
@@ -253,8 +267,8 @@ impl Rounds {
             return grown.map_or_else(|| by_columns(&target), Ok);
         }
         let curvatures = match settings.l2 {
-            Some(_) => settings.objective.curvatures(self.predicted(), tree, pulls),
-            None => vec![1.0; pulls.len()],
+            Some(_) => settings.objective.curvatures(self.predicted(), tree, pulls, runtime)?,
+            None => Curvatures::Same(1.0),
         };
         let derivatives = Derivatives { pulls, curvatures: &curvatures };
         let regularization = Regularization { l2: settings.l2.unwrap_or(0.0), reads_bins: settings.max_bins.is_none() };
@@ -265,10 +279,14 @@ impl Rounds {
         LeafRows { rows: &[], y: &self.y, raw: &self.raw, pulls, weights: self.weights.as_deref() }
     }
 
-    fn predict_raw(&mut self) {
-        for ((raw, start), sum) in self.raw.iter_mut().zip(&self.start).zip(&self.sums) {
-            *raw = start + self.settings.learning_rate * sum;
-        }
+    fn predict_raw(&mut self, runtime: &Runtime<'_>) -> Result<()> {
+        let Self { raw, start, sums, settings, .. } = self;
+        by_rows::for_each_part(raw, settings.objective.n_raw(), runtime, |first, raw| {
+            let first = first * settings.objective.n_raw();
+            for ((raw, start), sum) in raw.iter_mut().zip(&start[first..]).zip(&sums[first..]) {
+                *raw = start + settings.learning_rate * sum;
+            }
+        })
     }
 
     fn predicted(&self) -> Predicted<'_> {
@@ -300,6 +318,19 @@ pub fn choose_rows(uniform: &[f64], n_in_bag: usize) -> Vec<bool> {
 
 fn leaves_of(tree: &Tree) -> impl Iterator<Item = usize> + '_ {
     (0..tree.node_count()).filter(|&node| tree.nodes().children_left[node] == TREE_LEAF)
+}
+
+/// The values of leaves by their numbers, given a row of each leaf and its value, and the number of each row.
+fn values_by_number(leaves: impl Iterator<Item = (u32, f64)>, leaf_numbers: &[u32]) -> Vec<f64> {
+    let mut values = Vec::new();
+    for (row, value) in leaves {
+        let number = leaf_numbers[row as usize] as usize;
+        if number >= values.len() {
+            values.resize(number + 1, 0.0);
+        }
+        values[number] = value;
+    }
+    values
 }
 
 /// The values of all nodes: those of leaves by `value`, within what monotonic constraints leave to them;

@@ -13,8 +13,10 @@
 use std::cmp::Ordering;
 
 use super::bins::{Bins, MAX_BINS};
+use super::by_rows;
 use super::fixed::Fixed;
 use super::growth::{self, Engine, Gain, Grown, SearchedNode};
+use super::objective::Curvatures;
 use super::slopes::{Short, Slopes, Wide};
 use crate::data::target::Weights;
 use crate::data::{Dataset, Target};
@@ -51,7 +53,38 @@ pub struct Regularization {
 pub struct Derivatives<'a> {
     /// Negative gradients.
     pub pulls: &'a [f64],
-    pub curvatures: &'a [f64],
+    pub curvatures: &'a Curvatures,
+}
+
+/// How large derivatives are. The most may be NaN.
+struct Extremes {
+    most_pull: f64,
+    least_curvature: f64,
+    most_curvature: f64,
+}
+
+impl Extremes {
+    /// Of the rows that have a weight.
+    fn of(weights: &Weights, derivatives: &Derivatives<'_>, runtime: &Runtime<'_>) -> Result<Self> {
+        // Bits of numbers that are not negative are in the order of the numbers, NaN the last.
+        let most = |a: f64, b: f64| f64::from_bits(a.to_bits().max(b.abs().to_bits()));
+        let none = || Self { most_pull: 0.0, least_curvature: f64::INFINITY, most_curvature: 0.0 };
+        let of_parts = by_rows::map_parts(derivatives.pulls.len(), runtime, |rows| {
+            rows.filter(|&row| weights.is_positive(row)).fold(none(), |all, row| {
+                let curvature = derivatives.curvatures.of(row);
+                Self {
+                    most_pull: most(all.most_pull, derivatives.pulls[row]),
+                    least_curvature: all.least_curvature.min(curvature),
+                    most_curvature: most(all.most_curvature, curvature),
+                }
+            })
+        })?;
+        Ok(of_parts.into_iter().fold(none(), |all, part| Self {
+            most_pull: most(all.most_pull, part.most_pull),
+            least_curvature: all.least_curvature.min(part.least_curvature),
+            most_curvature: most(all.most_curvature, part.most_curvature),
+        }))
+    }
 }
 
 /// Grows a tree. `target` has the weights; rows of weight 0 take no part.
@@ -62,16 +95,16 @@ pub fn grow(
     regularization: Regularization,
     runtime: &Runtime<'_>,
 ) -> Result<Grown> {
-    let samples = target.weighted_samples();
-    let curvatures = || samples.iter().map(|&row| derivatives.curvatures[row as usize]);
-    let (least, most) = (curvatures().fold(f64::INFINITY, f64::min), curvatures().fold(f64::NEG_INFINITY, f64::max));
-    let is_constant = matches!(target.weights(), Weights::Unit | Weights::Present(_)) && least == most;
-    let given = (target, derivatives, &samples[..]);
-    if Short::holds(samples.len()) && (is_constant || (!regularization.reads_bins && least >= 0.0)) {
-        let engine = Newton::<Short>::new(given, params, regularization, is_constant)?;
+    let extremes = Extremes::of(target.weights(), derivatives, runtime)?;
+    let is_unit = matches!(target.weights(), Weights::Unit | Weights::Present(_));
+    let is_constant = is_unit && extremes.least_curvature == extremes.most_curvature;
+    let given = (target, derivatives, &extremes);
+    let is_short = is_constant || (!regularization.reads_bins && extremes.least_curvature >= 0.0);
+    if is_short && Short::holds(target.n_samples()) {
+        let engine = Newton::<Short>::new(given, params, regularization, is_constant, runtime)?;
         return growth::grow((data, bins), target, &engine, params, runtime);
     }
-    let engine = Newton::<Wide>::new(given, params, regularization, false)?;
+    let engine = Newton::<Wide>::new(given, params, regularization, false, runtime)?;
     growth::grow((data, bins), target, &engine, params, runtime)
 }
 
@@ -104,28 +137,37 @@ pub struct Totals {
 
 impl<'a, C: Slopes> Newton<'a, C> {
     fn new(
-        (target, derivatives, samples): (&'a Target, &Derivatives<'_>, &[u32]),
+        (target, derivatives, extremes): (&'a Target, &Derivatives<'_>, &Extremes),
         params: &'a ValidTreeParams,
         Regularization { l2, reads_bins }: Regularization,
         is_constant: bool,
+        runtime: &Runtime<'_>,
     ) -> Result<Self> {
         let weights = target.weights();
-        let total: u64 = samples.iter().map(|&row| weights.get(row as usize)).sum();
-        let given = (samples, weights, total);
-        let gradients = Fixed::new(derivatives.pulls, given, GRADIENT_BITS)?;
-        let hessians = Fixed::new(derivatives.curvatures, given, C::HESSIAN_BITS)?;
-        let constant = samples.first().filter(|_| is_constant).map(|&row| hessians.of(row as usize));
+        let total = weights.total(target.n_samples());
+        let gradients = Fixed::new(extremes.most_pull, (weights, total), GRADIENT_BITS)?;
+        let hessians = Fixed::new(extremes.most_curvature, (weights, total), C::HESSIAN_BITS)?;
+        let gradient = |row: usize| gradients.of(row, derivatives.pulls[row]);
+        let hessian = |row: usize| hessians.of(row, derivatives.curvatures.of(row));
+        // Each row that takes part weighs 1.
+        let constant = is_constant.then(|| hessians.of_one(extremes.least_curvature));
         let square = |fixed: i64| fixed as f64 * fixed as f64;
-        let squares: f64 =
-            if reads_bins { samples.iter().map(|&row| square(gradients.of(row as usize))).sum() } else { 0.0 };
+        let takes_part = |row: &usize| weights.is_positive(*row);
+        // In the order of the rows, as such a sum is rounded.
+        let squares: f64 = if reads_bins {
+            (0..target.n_samples()).filter(takes_part).map(|row| square(gradient(row))).sum()
+        } else {
+            0.0
+        };
         let square_unit = (squares / f64::from(1u32 << 31)).max(1.0);
         let mut rows = vec![C::default(); target.n_samples()];
-        for &row in samples {
-            let row = row as usize;
-            let (gradient, hessian) = (gradients.of(row), constant.unwrap_or_else(|| hessians.of(row)));
-            let squares = if reads_bins { (square(gradient) / square_unit).ceil() as u32 } else { 0 };
-            rows[row] = C::of_row(gradient, hessian, squares, is_constant);
-        }
+        by_rows::for_each_part(&mut rows, 1, runtime, |first, cells| {
+            for (row, cell) in (first..).zip(cells).filter(|(row, _)| takes_part(row)) {
+                let (gradient, hessian) = (gradient(row), constant.unwrap_or_else(|| hessian(row)));
+                let squares = if reads_bins { (square(gradient) / square_unit).ceil() as u32 } else { 0 };
+                *cell = C::of_row(gradient, hessian, squares, is_constant);
+            }
+        })?;
         let unit = |fixed: &Fixed<'_>| target.weight_unit() / fixed.scale();
         let hessian_unit = unit(&hessians);
         Ok(Self {
@@ -457,7 +499,7 @@ mod tests {
             let data = dataset(matrix(n, n_features, seed), seed, has_missing, is_sparse);
             let pulls: Vec<f64> = (0..n).map(|row| noise(!seed, row) - 0.5).collect();
             let curvature = |row: usize| if is_constant { 0.75 } else { (noise(seed, row) * 256.0).ceil() / 1024.0 };
-            let curvatures: Vec<f64> = (0..n).map(curvature).collect();
+            let curvatures = Curvatures::Each((0..n).map(curvature).collect());
             let counts: Vec<u32> = (0..n).map(|row| u32::from(row == 0 || noise(seed, !row) < share)).collect();
             let target = Target::regression(&pulls, 1, None).unwrap().reweighted(&counts).unwrap();
             let params = TreeParams {
@@ -469,12 +511,12 @@ mod tests {
             };
             let params = params.check(n, n_features).unwrap();
             let bins = Bins::of((&data, target.weights()), (!is_constant).then_some(255), &runtime).unwrap().unwrap();
-            let samples = target.weighted_samples();
             let derivatives = Derivatives { pulls: &pulls, curvatures: &curvatures };
-            let given = (&target, &derivatives, &samples[..]);
+            let extremes = Extremes::of(target.weights(), &derivatives, &runtime).unwrap();
+            let given = (&target, &derivatives, &extremes);
             let regularization = Regularization { l2, reads_bins: is_constant };
-            let short = Newton::<Short>::new(given, &params, regularization, is_constant).unwrap();
-            let wide = Newton::<Wide>::new(given, &params, regularization, false).unwrap();
+            let short = Newton::<Short>::new(given, &params, regularization, is_constant, &runtime).unwrap();
+            let wide = Newton::<Wide>::new(given, &params, regularization, false, &runtime).unwrap();
             let data = (&data, &bins);
             let short = growth::grow(data, &target, &short, &params, &runtime).unwrap();
             let wide = growth::grow(data, &target, &wide, &params, &runtime).unwrap();

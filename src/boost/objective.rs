@@ -1,5 +1,6 @@
 //! What boosting lowers: a loss that is a sum over rows, or Cox's partial likelihood.
 
+use super::by_rows;
 use super::cox::RiskSets;
 use super::loss::{LeafRows, Loss};
 use crate::error::Result;
@@ -24,6 +25,24 @@ pub struct Predicted<'a> {
     pub weights: Option<&'a [f64]>,
     /// The residual from which on Huber's loss is absolute.
     pub delta: f64,
+}
+
+/// Second derivatives.
+pub enum Curvatures {
+    /// The same for all rows.
+    Same(f64),
+    /// That of each row.
+    Each(Vec<f64>),
+}
+
+impl Curvatures {
+    #[inline]
+    pub fn of(&self, row: usize) -> f64 {
+        match self {
+            Self::Same(curvature) => *curvature,
+            Self::Each(curvatures) => curvatures[row],
+        }
+    }
 }
 
 impl Objective {
@@ -53,17 +72,28 @@ impl Objective {
     pub fn pulls(&self, rows: Predicted<'_>, runtime: &Runtime<'_>) -> Result<Vec<Vec<f64>>> {
         let n_raw = self.n_raw();
         let mut pulls = vec![vec![0.0; rows.y.len()]; n_raw];
-        match self {
-            Self::Cox(risks) => risks.pulls(rows.y, rows.raw, rows.weights, &mut pulls[0]),
-            Self::Rows(loss) => {
-                let mut of_row = vec![0.0; n_raw];
-                for (row, raw) in rows.raw.chunks_exact(n_raw).enumerate() {
-                    runtime.check_in_turn(row)?;
-                    loss.pull(rows.y[row], raw, rows.delta, &mut of_row);
-                    pulls.iter_mut().zip(&of_row).for_each(|(pulls, &pull)| pulls[row] = pull);
-                }
+        let loss = match self {
+            Self::Cox(risks) => {
+                risks.pulls(rows.y, rows.raw, rows.weights, &mut pulls[0]);
+                return Ok(pulls);
             }
+            Self::Rows(loss) => *loss,
+        };
+        let size = by_rows::rows_per_part(rows.y.len(), runtime);
+        let mut parts: Vec<Vec<&mut [f64]>> = Vec::new();
+        parts.resize_with(rows.y.len().div_ceil(size), Vec::new);
+        for of_tree in &mut pulls {
+            of_tree.chunks_mut(size).zip(&mut parts).for_each(|(of_part, pulls)| pulls.push(of_part));
         }
+        runtime.map(parts.into_iter().enumerate().collect(), |(part, mut pulls)| {
+            let mut of_row = vec![0.0; n_raw];
+            for at in 0..pulls[0].len() {
+                let row = part * size + at;
+                loss.pull(rows.y[row], &rows.raw[row * n_raw..][..n_raw], rows.delta, &mut of_row);
+                pulls.iter_mut().zip(&of_row).for_each(|(pulls, &pull)| pulls[at] = pull);
+            }
+            Ok(())
+        })?;
         Ok(pulls)
     }
 
@@ -74,19 +104,29 @@ impl Objective {
 
     /// The second derivative of the loss of each row by its raw prediction number `tree`; 1 where there is
     /// none, as for absolute errors. `pulls` are the negative gradients.
-    pub fn curvatures(&self, rows: Predicted<'_>, tree: usize, pulls: &[f64]) -> Vec<f64> {
-        match self {
+    pub fn curvatures(
+        &self,
+        rows: Predicted<'_>,
+        tree: usize,
+        pulls: &[f64],
+        runtime: &Runtime<'_>,
+    ) -> Result<Curvatures> {
+        let loss = match self {
             Self::Cox(risks) => {
                 let mut curvatures = vec![0.0; pulls.len()];
                 risks.curvatures(rows.y, rows.raw, rows.weights, &mut curvatures);
-                curvatures
+                return Ok(Curvatures::Each(curvatures));
             }
-            Self::Rows(loss) => {
-                let raw = rows.raw.iter().skip(tree).step_by(loss.n_raw());
-                let all = pulls.iter().zip(rows.y).zip(raw);
-                all.map(|((&pull, &y), &raw)| loss.curvature(y, raw, pull, tree)).collect()
+            Self::Rows(loss) if loss.is_quadratic() || !loss.has_curvature() => return Ok(Curvatures::Same(1.0)),
+            Self::Rows(loss) => *loss,
+        };
+        let mut curvatures = vec![0.0; pulls.len()];
+        by_rows::for_each_part(&mut curvatures, 1, runtime, |first, curvatures| {
+            for (row, curvature) in (first..).zip(curvatures) {
+                *curvature = loss.curvature(rows.y[row], rows.raw[row * loss.n_raw() + tree], pulls[row], tree);
             }
-        }
+        })?;
+        Ok(Curvatures::Each(curvatures))
     }
 
     /// What a leaf adds to raw prediction `tree` of its rows. `rows` are the rows with a weight above 0.

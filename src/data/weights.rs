@@ -115,7 +115,7 @@ impl Weights {
     }
 
     /// The sum of the integer weights of `n_samples` samples.
-    pub(super) fn total(&self, n_samples: usize) -> u64 {
+    pub(crate) fn total(&self, n_samples: usize) -> u64 {
         match self {
             Self::Unit => n_samples as u64,
             Self::Present(takes_part) => takes_part.iter().filter(|&&takes_part| takes_part).count() as u64,

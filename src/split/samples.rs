@@ -11,6 +11,9 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use crate::error::Result;
+use crate::runtime::Runtime;
+
 /// All rows of a tree, grouped by node.
 #[derive(Debug)]
 pub struct Samples {
@@ -92,21 +95,30 @@ impl SampleSet<'_> {
     /// both sides. Returns how many rows go left. `goes_left` is called once for each row, with its
     /// place in the node and its id. O(rows), without branches on the predicate.
     pub fn partition(&mut self, goes_left: impl Fn(usize, u32) -> bool) -> usize {
-        let (node, scratch) = (&mut *self.ids, &mut self.scratch[..]);
-        let (mut n_left, mut n_right) = (0, 0);
-        for at in 0..node.len() {
-            let sample = node[at];
-            let left = goes_left(at, sample);
-            // The row is written to both sides, and both writes are harmless: n_left <= at, and the
-            // slot at n_right is not used yet.
-            node[n_left] = sample;
-            scratch[n_right] = sample;
-            n_left += usize::from(left);
-            n_right += usize::from(!left);
-        }
-        node[n_left..].copy_from_slice(&scratch[..n_right]);
+        let n_left = partition(self.ids, self.scratch, goes_left);
         self.set_positions();
         n_left
+    }
+
+    /// [`partition`](Self::partition) by several threads, which have `n_rows` rows at a time. `goes_left` is
+    /// called with the id of a row.
+    pub fn partition_in_parts(
+        &mut self,
+        n_rows: usize,
+        runtime: &Runtime<'_>,
+        goes_left: impl Fn(u32) -> bool + Sync,
+    ) -> Result<usize> {
+        let parts = self.ids.chunks_mut(n_rows).zip(self.scratch.chunks_mut(n_rows)).collect();
+        let of_parts = runtime.map(parts, |(ids, scratch)| Ok(partition(ids, scratch, |_, row| goes_left(row))))?;
+        let mut n_left = 0;
+        for (part, of_part) in of_parts.into_iter().enumerate() {
+            // Behind the rows of earlier parts that go left are those that go right.
+            let start = part * n_rows;
+            self.ids[n_left..start + of_part].rotate_left(start - n_left);
+            n_left += of_part;
+        }
+        self.set_positions();
+        Ok(n_left)
     }
 
     /// Sets the positions of the node's rows, if positions were asked for.
@@ -148,6 +160,23 @@ impl SampleSet<'_> {
     }
 }
 
+/// Moves the rows for which `goes_left` holds to the front. `scratch` is as long as `node`.
+fn partition(node: &mut [u32], scratch: &mut [u32], goes_left: impl Fn(usize, u32) -> bool) -> usize {
+    let (mut n_left, mut n_right) = (0, 0);
+    for at in 0..node.len() {
+        let sample = node[at];
+        let left = goes_left(at, sample);
+        // The row is written to both sides, and both writes are harmless: n_left <= at, and the
+        // slot at n_right is not used yet.
+        node[n_left] = sample;
+        scratch[n_right] = sample;
+        n_left += usize::from(left);
+        n_right += usize::from(!left);
+    }
+    node[n_left..].copy_from_slice(&scratch[..n_right]);
+    n_left
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -186,6 +215,18 @@ mod tests {
             prop_assert!((0..n as u32).all(|s| a.contains(s) == a.ids().contains(&s)));
             prop_assert!((0..n as u32).all(|s| b.contains(s) == b.ids().contains(&s)));
             check_positions(&samples);
+        }
+
+        #[test]
+        fn parts_partition_as_the_whole(goes in prop::collection::vec(any::<bool>(), 1..200), n_rows in 1usize..80) {
+            let ids = || (0..goes.len() as u32).collect();
+            let (mut samples, mut in_parts) = (Samples::new(ids(), goes.len(), true), Samples::new(ids(), goes.len(), true));
+            let n_left = samples.root().partition(|_, row| goes[row as usize]);
+            let runtime = Runtime::unstoppable();
+            let found = in_parts.root().partition_in_parts(n_rows, &runtime, |row| goes[row as usize]);
+            prop_assert_eq!(found, Ok(n_left));
+            check_positions(&in_parts);
+            prop_assert_eq!(samples.into_ids(), in_parts.into_ids());
         }
 
         #[test]

@@ -1,6 +1,7 @@
 """Gradient boosting beside scikit-learn's: the same trees but for ties, nearly the same numbers."""
 
 import pickle
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -201,6 +202,22 @@ def test_storage_and_threads_do_not_show(data, kind):
             rows = pd.DataFrame(X) if names else X
             np.testing.assert_array_equal(model.predict(rows), models[0].predict(X))
             np.testing.assert_array_equal(model.train_score_, models[0].train_score_)
+
+
+@pytest.mark.parametrize("second_order", [False, True])
+def test_threads_share_the_rows_of_large_tables(second_order):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 1000, (40_000, 4)).astype(float)
+    y = X[:, 0] + X[:, 1] ** 2 / 500 + rng.normal(size=len(X))
+    for kind, target in (("Regressor", y), ("Classifier", np.digitize(y, [700.0, 1400.0]))):
+        shape = {"n_estimators": 2, "max_depth": None, "max_leaf_nodes": 6, "random_state": 0}
+        make = partial(
+            getattr(spinney, f"GradientBoosting{kind}"), **shape, second_order=second_order
+        )
+        one, several = (make(n_jobs=n_jobs).fit(X, target) for n_jobs in (1, 3))
+        np.testing.assert_array_equal(one.predict(X), several.predict(X))
+        np.testing.assert_array_equal(one.train_score_, several.train_score_)
+        assert one.estimators_[1, -1].tree_.node_count == 11
 
 
 def test_weights_are_copies(data):
