@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from spinney._fit.task import Settings, Task
     from spinney._spinney import Forest
 
+# As the compiled part says to survival trees and forests.
+_NO_EVENT = "y must be at least one time that ends with an event. Got only censored times instead."
+
 
 class SurvivalBoosting(SurvivalTarget, SurvivalCurves, BaseGradientBoosting):
     """Base class of boosting of times."""
@@ -91,7 +94,7 @@ class SurvivalBoosting(SurvivalTarget, SurvivalCurves, BaseGradientBoosting):
         """Return weights of samples by inverse probabilities of censoring: 0 without an event."""
         events, times = self._mark_events(pairs).T
         if not events.any():
-            raise ValueError("loss='ipcwls' needs samples with events. Got none.")
+            raise ValueError(_NO_EVENT)
         # Of an event and a censoring at one time, the event comes first.
         seen = self._censoring.at(np.nextafter(times, -1.0))
         own: NDArray[np.float64] = np.zeros_like(times)
@@ -118,10 +121,11 @@ class SurvivalBoosting(SurvivalTarget, SurvivalCurves, BaseGradientBoosting):
         has_weights: bool,  # noqa: ARG002
     ) -> None:
         start = 0.0
-        if self.loss == "squared":
+        if self.loss != "ipcwls":
             weights = ~np.signbit(y) * (1.0 if weights is None else weights)
             if not weights.any():
-                raise ValueError("loss='squared' needs samples with events. Got none.")
+                raise ValueError(_NO_EVENT)
+        if self.loss == "squared":
             y = np.log(np.where(weights > 0, y, 1.0))
         if self.loss != "coxph":
             start = np.average(y, weights=weights)
