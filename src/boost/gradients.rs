@@ -47,8 +47,8 @@ impl Gradients {
     pub fn new(fixed: &[i64], samples: &[u32]) -> Self {
         let total: f64 = samples.iter().map(|&row| square(fixed[row as usize])).sum();
         let unit = (total / f64::from(1u32 << 31)).max(1.0);
-        // One more for what the quotient is rounded by.
-        let squares = |fixed: i64| (square(fixed) / unit).ceil() as u32;
+        // Not below the quotient, whatever it is rounded to.
+        let squares = |fixed: i64| (square(fixed) / unit) as u32 + 1;
         let rows = fixed.iter().map(|&fixed| Bin { sum: fixed, n: 1, squares: squares(fixed) }).collect();
         Self { rows, unit }
     }

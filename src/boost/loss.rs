@@ -234,9 +234,12 @@ impl LeafRows<'_> {
 
     /// The sums of weights and of weights times values.
     fn sums(&self, value: impl Fn(usize) -> f64) -> (f64, f64) {
+        let Some(weights) = self.weights else {
+            return (self.rows.len() as f64, self.rows.iter().fold(0.0, |sum, &row| sum + value(row as usize)));
+        };
         self.rows.iter().fold((0.0, 0.0), |(total, sum), &row| {
-            let (row, weight) = (row as usize, self.weight(row as usize));
-            (total + weight, weight.mul_add(value(row), sum))
+            let weight = weights[row as usize];
+            (total + weight, weight.mul_add(value(row as usize), sum))
         })
     }
 

@@ -24,6 +24,7 @@ mod objective;
 mod search;
 mod slopes;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 pub use cox::RiskSets;
@@ -215,8 +216,11 @@ impl Rounds {
             if knows_values {
                 return grown.nodes().value[node];
             }
-            let rows: Vec<u32> =
-                by_node.of(node).iter().copied().filter(|&row| bag.weights().is_positive(row as usize)).collect();
+            let of_node = by_node.of(node);
+            let rows = match bag.weights() {
+                Weights::Unit => Cow::Borrowed(of_node),
+                weights => of_node.iter().copied().filter(|&row| weights.is_positive(row as usize)).collect(),
+            };
             self.settings.objective.leaf_value(&LeafRows { rows: &rows, ..self.leaf_rows(pulls) }, tree, self.delta)
         };
         let mut values = leaf_values(&grown, &params, leaf_value);

@@ -164,7 +164,7 @@ impl<'a, C: Slopes> Newton<'a, C> {
         by_rows::for_each_part(&mut rows, 1, runtime, |first, cells| {
             for (row, cell) in (first..).zip(cells).filter(|(row, _)| takes_part(row)) {
                 let (gradient, hessian) = (gradient(row), constant.unwrap_or_else(|| hessian(row)));
-                let squares = if reads_bins { (square(gradient) / square_unit).ceil() as u32 } else { 0 };
+                let squares = if reads_bins { (square(gradient) / square_unit) as u32 + 1 } else { 0 };
                 *cell = C::of_row(gradient, hessian, squares, is_constant);
             }
         })?;

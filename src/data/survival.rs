@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::ranking::{number_cells, sort_cells};
 use super::weights::Weights;
 use crate::error::{Error, Result};
-use crate::num::{RadixSort, SortKey, scale_by_power_of_two};
+use crate::num::{RadixSort, SortKey, round_ties_even, scale_by_power_of_two};
 use crate::runtime::Runtime;
 
 /// The most samples of a survival target: criteria keep the place of a sample's time and whether there is an
@@ -170,7 +170,7 @@ struct TimeSums {
 }
 
 fn fixed(residual: f64) -> i64 {
-    scale_by_power_of_two(residual, RESIDUAL_BITS as i32).round_ties_even() as i64
+    round_ties_even(scale_by_power_of_two(residual, RESIDUAL_BITS as i32)) as i64
 }
 
 fn gather<T: Copy>(values: &[T], samples: &[u32]) -> Arc<[T]> {

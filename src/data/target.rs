@@ -23,7 +23,7 @@ use super::survival::{self, Survival};
 pub use super::weights::{WEIGHT_BITS, Weights};
 use super::weights::{encode_weights, reweighted};
 use crate::error::{Error, Result};
-use crate::num::{bit_length, exponent, scale_by_power_of_two};
+use crate::num::{bit_length, exponent, round_ties_even, scale_by_power_of_two};
 use crate::runtime::Runtime;
 
 /// Fixed-point targets have this many bits with their sign: room for 2^19 samples of weight 1 in an
@@ -453,7 +453,7 @@ impl Numbers {
         let scale = if peak > 0.0 { bits as i32 - 2 - exponent(peak) } else { 0 };
         let fixed = |(sample, &value): (usize, &f64)| {
             let value = if weights.is_positive(sample) { value } else { 0.0 };
-            scale_by_power_of_two(value, scale).round_ties_even() as i64
+            round_ties_even(scale_by_power_of_two(value, scale)) as i64
         };
         Ok(Self {
             fixed: y.iter().enumerate().map(fixed).collect(),
@@ -492,7 +492,7 @@ impl Numbers {
             if !weights.is_positive(sample) {
                 return 0;
             }
-            scale_by_power_of_two(value - ranges[output].center, scale[output]).round_ties_even() as i64
+            round_ties_even(scale_by_power_of_two(value - ranges[output].center, scale[output])) as i64
         });
         runtime.check_interrupt()?;
         Ok(Self {

@@ -10,7 +10,7 @@
 
 use super::proportion::proportion;
 use crate::error::{Error, Result};
-use crate::num::{bit_length, exponent, scale_by_power_of_two};
+use crate::num::{bit_length, exponent, round_ties_even, scale_by_power_of_two};
 use crate::runtime::Runtime;
 
 /// The total of integer weights stays below about `2^WEIGHT_BITS`, divided by the number of
@@ -180,7 +180,7 @@ pub(super) fn encode_weights(
     }
     // If only a coarser unit fits, weights are rounded.
     let unit = exact.max(finest);
-    let round = |w: f64| scale_by_power_of_two(w, -unit).round_ties_even() as u64;
+    let round = |w: f64| round_ties_even(scale_by_power_of_two(w, -unit)) as u64;
     // A positive weight takes part, however small.
     let integers = weights.iter().map(|&w| if w > 0.0 { round(w).max(1) } else { 0 }).collect();
     Ok((narrowest(integers, n_outputs), scale_by_power_of_two(1.0, unit)))
@@ -191,7 +191,7 @@ pub(super) fn encode_weights(
 fn total_exponent(positive: impl Iterator<Item = f64>, largest: f64) -> i32 {
     const BITS: i32 = 62;
     let scale = BITS - exponent(largest);
-    let total: u128 = positive.map(|w| scale_by_power_of_two(w, scale) as u128).sum();
+    let total: u128 = positive.map(|w| u128::from(scale_by_power_of_two(w, scale) as u64)).sum();
     total.ilog2() as i32 - scale
 }
 
@@ -225,7 +225,7 @@ fn total_bits(n_outputs: usize) -> u32 {
 /// The weights as multiples of `unit`, if they are exact multiples below 2^31.
 fn multiples(weights: &[f64], unit: f64) -> Option<Vec<u64>> {
     let multiple = |&w: &f64| {
-        let factor = (w / unit).round_ties_even();
+        let factor = round_ties_even(w / unit);
         (factor < 2f64.powi(31) && factor * unit == w).then_some(factor as u64)
     };
     weights.iter().map(multiple).collect()

@@ -10,7 +10,7 @@ mod threshold;
 mod wide;
 
 pub use concordance::{Concordance, concordance};
-pub use order::{SortKey, bit_length, exponent, nearest, quotient, scale_by_power_of_two};
+pub use order::{SortKey, bit_length, exponent, nearest, quotient, round_ties_even, scale_by_power_of_two};
 pub use radix::RadixSort;
 pub use threshold::{mid_threshold, settled_threshold};
 pub use wide::{Exact, Ratio, Wide, quotient_by_two_to_128};

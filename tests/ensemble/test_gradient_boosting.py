@@ -310,6 +310,19 @@ def test_contributions_add_up(data, n_classes):
     np.testing.assert_allclose(together.reshape(values.shape), values, atol=1e-14)
 
 
+@pytest.mark.parametrize("name", ["GradientBoostingRegressor", "HistGradientBoostingRegressor"])
+def test_what_boosting_of_sklearn_lacks_is_told(data, name):
+    X, y = data
+    make = getattr(spinney, name)
+    theirs = "scikit-learn's GradientBoostingRegressor does not"
+    with pytest.raises(ValueError, match=f"{name} has loss='poisson', which {theirs} have"):
+        make(loss="poisson").fit(X, np.exp(y)).to_sklearn()
+    with pytest.raises(
+        ValueError, match=f"{name} was fitted to missing values, which {theirs} take"
+    ):
+        make().fit(np.where(X > 1.0, np.nan, X), y).to_sklearn()
+
+
 @pytest.mark.parametrize("n_classes", [0, 2, 3])
 def test_files_pickles_and_scikit_learn(data, n_classes, tmp_path):
     X, y = data

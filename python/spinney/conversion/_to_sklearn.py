@@ -60,20 +60,23 @@ def convert_boosting(estimator: Any) -> Any:
     """Return fitted gradient boosting of scikit-learn that predicts as `estimator` does."""
     _check_is_numeric(estimator)
     name = type(estimator).__name__
+    # The exact trees have no place in scikit-learn's histogram boosting.
+    theirs = name.removeprefix("Hist")
     if any(growth.with_missing.size for _, growth in estimator._growths):
         raise ValueError(
-            f"This {name} was fitted to missing values, which scikit-learn's boosting of the same "
-            "name does not take."
+            f"This {name} was fitted to missing values, which scikit-learn's {theirs} does not "
+            "take."
         )
     if estimator._loss.name == "deviance":
-        raise ValueError(f"scikit-learn's {name} has no loss {estimator.loss!r}.")
+        raise ValueError(
+            f"This {name} has loss={estimator.loss!r}, which scikit-learn's {theirs} does not have."
+        )
     if estimator._loss.levels is not None:
         raise ValueError(
             f"scikit-learn's boosting predicts one quantile. This {name} predicts "
             f"{list(estimator._loss.levels)}: fit a model for each level, and convert these."
         )
-    # The exact trees have no place in scikit-learn's histogram boosting.
-    converted: Any = getattr(sklearn.ensemble, name.removeprefix("Hist"))()
+    converted: Any = getattr(sklearn.ensemble, theirs)()
     _copy_parameters(converted, estimator)
     converted.set_params(n_estimators=estimator.n_estimators)
     if estimator._loss.name == "quantile":

@@ -37,7 +37,7 @@ use super::weights::{Moment, SampleWeights};
 use crate::data::target::{COARSE_BITS, Numbers, SCALE_SPREAD, Weights};
 use crate::error::{Error, Result};
 use crate::num::log2::{FRACTION_BITS, Log2, ROUGH_ERROR, ULP, rough_log2};
-use crate::num::{Exact, Wide, exponent, scale_by_power_of_two};
+use crate::num::{Exact, Wide, exponent, round_ties_even, scale_by_power_of_two};
 
 /// Fixed-point targets are at most 2 to this power.
 const COUNT_BITS: i32 = 60;
@@ -178,7 +178,7 @@ impl<'a> Poisson<'a> {
                 Err(Error::InvalidArgument { name: "y", got: y.to_string(), expected })
             }
             _ if y == 0.0 => Ok(0),
-            _ => Ok((scale_by_power_of_two(y, scale[at % n_outputs]).round_ties_even() as i64).max(1)),
+            _ => Ok((round_ties_even(scale_by_power_of_two(y, scale[at % n_outputs])) as i64).max(1)),
         };
         let counts = numbers.raw.iter().enumerate().map(count).collect::<Result<Box<[i64]>>>()?;
         let narrow = narrow_bits(&counts, weights, n_outputs).unwrap_or_default();

@@ -30,7 +30,7 @@ use super::sums::{
 };
 use super::weights::{Moment, SampleWeights};
 use crate::data::target::{ABOVE_ZERO, FINE_BITS, Numbers, above_zero};
-use crate::num::{Exact, Ratio, Wide, exponent, quotient_by_two_to_128, scale_by_power_of_two};
+use crate::num::{Exact, Ratio, Wide, exponent, quotient_by_two_to_128, round_ties_even, scale_by_power_of_two};
 
 use bounds::Span;
 
@@ -175,8 +175,8 @@ impl<'a, W: SampleWeights> SquaredError<'a, W> {
         for &sample in samples {
             let w = self.weights.weight(sample);
             weight += w;
-            sum +=
-                i128::from(w) * scale_by_power_of_two(raw(sample) * half - low * half, scale).round_ties_even() as i128;
+            let above = round_ties_even(scale_by_power_of_two(raw(sample) * half - low * half, scale));
+            sum += i128::from(w) * i128::from(above as i64);
         }
         let (whole, rest) = (sum / i128::from(weight), sum % i128::from(weight));
         let above = scale_by_power_of_two(whole as f64 + rest as f64 / weight as f64, -scale);

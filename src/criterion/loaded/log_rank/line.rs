@@ -2,6 +2,7 @@
 //! statistic.
 
 use super::order::{Moment, TimeOrder};
+use crate::num::round_ties_even;
 
 /// Fractional bits of a cumulative hazard. It is at most the harmonic number of the total weight, below
 /// 2^6, so that it fits in 62 bits.
@@ -90,5 +91,5 @@ pub(super) fn variance_term(moment: &Moment<'_>, unit: f64) -> f64 {
 
 /// The nearest multiple of `2^-bits`, as an integer. `bits` must be below 1000.
 pub(super) fn to_fixed(value: f64, bits: i32) -> i128 {
-    (value * f64::powi(2.0, bits)).round_ties_even() as i128
+    round_ties_even(value * f64::powi(2.0, bits)) as i128
 }
