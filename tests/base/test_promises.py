@@ -172,6 +172,21 @@ def test_larger_data_give_one_tree(task, splitter, features, density, weighted):
         assert_same_predictions(tree, X, form)
 
 
+@pytest.mark.parametrize("small", [1e-300, 1e-30, 1e-3, 1.0])
+def test_storage_does_not_matter_beside_a_heavy_row(small):
+    """Of outputs of different scale, whose excesses cancel where one row weighs nearly all."""
+    X = np.array([[13.0, 10.0], [13.0, 10.0], [19.0, 26.0], [15.0, 24.0], [0.0, 5.0]])
+    y = np.array([[0.0, -1.0], [small, 0.0], [0.0, 1e8], [0.0, 0.0], [0.0, 0.0]])
+    weight = np.array([0.75, 1e12, 1.0, 1.0, 1.0])
+    dense, stored = (
+        TREE_OF_TASK["numbers"](random_state=0).fit(form, y, sample_weight=weight).tree_
+        for form in (X, sp.csc_matrix(X))
+    )
+    np.testing.assert_array_equal(dense.threshold, stored.threshold)
+    # Two cuts part one row of zeros from the others, and the lower one wins.
+    assert dense.threshold[1] == 6.5
+
+
 @pytest.mark.pairwise
 @pytest.mark.parametrize("leaves", SOME_LEAVES, ids=str)
 @every_splitter

@@ -179,7 +179,7 @@ impl<W: SampleWeights> Rough for BinaryGini<'_, W> {
         let (weight, second) = (node.weight as f64, node.second as f64);
         let distances = [-second, weight - second];
         let excess = |sample: u32, w: f64| w * distances[self.classes[sample as usize] as usize & 1];
-        let error = set_pairs(samples, weights, weight, excess, &mut lanes.cells);
+        let error = set_pairs(samples, weights, (weight, 1.0), excess, &mut lanes.cells);
         Precision::Squares { error, per_unit: 1.0, absolute: self.tolerance(node, 0.0) }
     }
 

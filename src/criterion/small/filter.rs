@@ -53,16 +53,16 @@ pub trait Rough: Statistics {
 }
 
 /// Sets lanes whose scores are squares of an excess over the product of the weights of both sides.
-/// `excess(sample, weight)` is the excess of a sample in the unit of the criterion's scores, with an error of
-/// at most 2^-50 of itself and of the weight. Returns how far the roots of scores may be off.
+/// `excess(sample, weight)` is the excess of a sample, with an error of at most 2^-50 of itself and of the
+/// weight times `unit`. Returns how far the roots of scores may be off.
 pub fn set_pairs(
     samples: &[u32],
     row_weights: &[u64],
-    node_weight: f64,
+    (node_weight, unit): (f64, f64),
     excess: impl Fn(u32, f64) -> f64,
     [weights, excesses]: &mut Cells<InTwoDoubles>,
 ) -> f64 {
-    let (mut all, mut least) = (node_weight * 2.0, f64::INFINITY);
+    let (mut all, mut least) = (node_weight * 2.0 * unit, f64::INFINITY);
     let rows = weights.iter_mut().zip(excesses).zip(samples).zip(row_weights);
     for (((cell, excess_cell), &sample), &weight) in rows {
         *cell = weight as f64;

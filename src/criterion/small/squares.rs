@@ -220,10 +220,10 @@ impl<W: SampleWeights> Rough for SquaredError<'_, W> {
         others.resize(self.n_outputs - 1, [0.0; MAX_ROWS]);
         let mut error = 0.0;
         for (output, other) in (1..).zip(others) {
-            error += set_pairs(samples, weights, weight, excess(output), cells);
+            error += set_pairs(samples, weights, (weight, self.unit(output)), excess(output), cells);
             *other = cells[1];
         }
-        error += set_pairs(samples, weights, weight, excess(0), cells);
+        error += set_pairs(samples, weights, (weight, self.unit(0)), excess(0), cells);
         Precision::Squares { error, per_unit: 1.0, absolute: self.tolerance(node, 0.0) }
     }
 
