@@ -156,11 +156,21 @@ impl<'a> Runtime<'a> {
     /// has not begun. After an error no further item begins.
     pub fn map<T: Send, R: Send>(&self, items: Vec<T>, f: impl Fn(T) -> Result<R> + Sync) -> Result<Vec<R>> {
         if self.n_threads == 1 || items.len() <= 1 {
-            let one = |item| self.check_interrupt().and_then(|()| f(item));
-            return items.into_iter().map(one).collect();
+            let mut results = Vec::with_capacity(items.len());
+            for item in items {
+                self.check_interrupt()?;
+                results.push(f(item)?);
+            }
+            return Ok(results);
         }
+        self.spread(items, &f)
+    }
+
+    /// [`map`](Self::map) on several threads, compiled once for each type of items and results: some functions
+    /// are compiled for each criterion.
+    fn spread<T: Send, R: Send>(&self, items: Vec<T>, f: &(dyn Fn(T) -> Result<R> + Sync)) -> Result<Vec<R>> {
         let slots: Vec<Slot<T, R>> = items.into_iter().map(Slot::new).collect();
-        self.for_each(slots.len(), &|at| slots[at].fill(&f))?;
+        self.for_each(slots.len(), &|at| slots[at].fill(f))?;
         // Without an error every slot is full.
         Ok(slots.into_iter().filter_map(Slot::into_result).collect())
     }
@@ -267,7 +277,7 @@ impl<T, R> Slot<T, R> {
     }
 
     /// Replaces the item with its result.
-    fn fill(&self, f: impl FnOnce(T) -> Result<R>) -> Result<()> {
+    fn fill(&self, f: &(dyn Fn(T) -> Result<R> + Sync)) -> Result<()> {
         let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let item = lock().0.take();
         if let Some(item) = item {

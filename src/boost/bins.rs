@@ -11,6 +11,7 @@ use crate::data::target::Weights;
 use crate::data::{Columns, Dataset, SparseColumns};
 use crate::error::Result;
 use crate::memory;
+use crate::num::sort_by_key;
 use crate::runtime::Runtime;
 
 /// The most bins of a column, as their numbers are bytes.
@@ -324,7 +325,7 @@ fn bins_of_numbers(weights: &[u64], alone: [Option<usize>; 2], n_bins: usize) ->
 /// share the last.
 fn bins_of_categories(weights: &[u64]) -> Vec<u8> {
     let mut ranks: Vec<usize> = (0..weights.len()).collect();
-    ranks.sort_by_key(|&rank| std::cmp::Reverse(weights[rank]));
+    sort_by_key(&mut ranks, |rank| std::cmp::Reverse(weights[rank]));
     let mut of_rank = vec![(MAX_BINS - 1) as u8; weights.len()];
     for (bin, &rank) in ranks.iter().take(MAX_BINS - 1).enumerate() {
         of_rank[rank] = bin as u8;

@@ -5,6 +5,7 @@
 //!
 //! A target is the time of a row, negative (or minus zero) if it is censored.
 
+use crate::num::sort_by;
 use std::cmp::Ordering;
 
 /// The rows by their times, which tell who is at risk when.
@@ -27,7 +28,7 @@ impl RiskSets {
     pub fn new(y: &[f64]) -> Self {
         let mut order: Vec<u32> = (0..y.len() as u32).collect();
         let time = |row: u32| y[row as usize].abs();
-        order.sort_unstable_by(|&a, &b| time(b).total_cmp(&time(a)).then(a.cmp(&b)));
+        sort_by(&mut order, |a, b| time(b).total_cmp(&time(a)).then(a.cmp(&b)));
         Self { order }
     }
 

@@ -413,7 +413,7 @@ impl<E: Engine> Growth<'_, E> {
         let groups = self.params.interaction_cst.as_deref();
         let excluded = excluded.zip(groups).map(|(excluded, groups)| {
             // How many entries these columns store is not asked on bins.
-            excluded.below(cut.feature, groups, self.data.n_features(), |_| 0)
+            excluded.below(cut.feature, groups, self.data.n_features(), &|_| 0)
         });
         let (left, right) = samples.split_at(n_left);
         let child = |side, samples, totals| Node {

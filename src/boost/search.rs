@@ -11,6 +11,7 @@ use super::histogram::Cell;
 use crate::bitset::ones;
 use crate::data::{Columns, Dataset};
 use crate::error::Result;
+use crate::num::sort_by;
 use crate::rng::Side;
 use crate::runtime::Runtime;
 use crate::split::{Candidate, Cut};
@@ -221,7 +222,7 @@ impl<E: Engine> Search<'_, E> {
         if order.len() < 2 {
             return;
         }
-        order.sort_by(|&a, &b| self.engine.compare_means(&cells[a], &cells[b]).then(a.cmp(&b)));
+        sort_by(&mut order, |a, b| self.engine.compare_means(&cells[a], &cells[b]).then(a.cmp(&b)));
         let (mut left, mut set) = (E::Cell::default(), [0; 4]);
         for (place, &bin) in order.iter().enumerate().take(order.len() - 1) {
             left.add(&cells[bin]);

@@ -19,6 +19,7 @@ use super::contents::{MOST_FEATURES, RowsOf};
 use super::{Columns, Dataset, Target};
 use crate::error::Result;
 use crate::memory;
+use crate::num::sort_by_key;
 use crate::rng::combine;
 use crate::runtime::Runtime;
 
@@ -98,7 +99,7 @@ impl Feature {
             self.keys[rank as usize][part] = value(rank);
         }
         let keys = &self.keys;
-        self.order.sort_unstable_by_key(|&rank| keys[rank as usize]);
+        sort_by_key(&mut self.order, |rank| keys[rank as usize]);
     }
 }
 

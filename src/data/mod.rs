@@ -52,6 +52,7 @@ use std::sync::Arc;
 use ndarray::ArrayView2;
 
 use crate::error::{Error, Result};
+use crate::num::sort_by_key;
 use crate::runtime::Runtime;
 use category::Categories;
 use sparse::SparseIndex;
@@ -179,7 +180,7 @@ impl Dataset {
         let identities = self.identities(feature).unwrap_or_default();
         let occurs = |rank: &u32| identities[*rank as usize] != category::NOWHERE;
         let mut ranks: Vec<u32> = (0..identities.len() as u32).filter(occurs).collect();
-        ranks.sort_unstable_by_key(|&rank| identities[rank as usize]);
+        sort_by_key(&mut ranks, |rank| identities[rank as usize]);
         ranks
     }
 
@@ -310,6 +311,14 @@ impl Dataset {
             Some(numbers) => {
                 rows.for_each(|row| visit(row as usize, self.rank(feature, numbers[row as usize])));
             }
+        }
+    }
+
+    /// How many entries these rows store: cells of dense data, nonzeros of sparse data. O(rows).
+    pub(crate) fn n_entries(&self, samples: &[u32]) -> usize {
+        match self.columns() {
+            Columns::Dense(_) => samples.len() * self.n_features(),
+            Columns::Sparse(columns) => samples.iter().map(|&sample| columns.row_nnz(sample)).sum(),
         }
     }
 

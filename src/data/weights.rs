@@ -160,6 +160,9 @@ pub(super) fn encode_weights(
             expected: "small enough for a finite total".into(),
         });
     }
+    if weights.iter().all(|&w| w == 0.0 || w == 1.0) && fits_small(n_samples as u64, n_outputs) {
+        return Ok((Weights::present(weights.iter().map(|&w| w == 1.0)), 1.0));
+    }
     for unit in [1.0, least] {
         runtime.check_interrupt()?;
         if let Some(integers) = multiples(weights, unit)

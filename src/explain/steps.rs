@@ -10,6 +10,7 @@ use super::plan::{LeafFacts, PLAN};
 use super::quadrature::LANES;
 use crate::error::Result;
 use crate::memory;
+use crate::num::sort_by_key;
 use crate::runtime::Runtime;
 use crate::tree::{TREE_LEAF, Tree};
 
@@ -282,7 +283,7 @@ pub fn list_steps(
         let sides = [nodes.children_left[node] as usize, nodes.children_right[node] as usize];
         let mut pending: Vec<u8> =
             (0..2).filter(|&side: &u8| !is_leaf(sides[side as usize]) && sizes[sides[side as usize]] > 0).collect();
-        pending.sort_by_key(|&side| sizes[sides[side as usize]]);
+        sort_by_key(&mut pending, |side| sizes[sides[side as usize]]);
         let second = (pending.len() == 2).then(|| pending[0]);
         let child = |side: u8| match sides[side as usize] {
             child if sizes[child] == 0 => Child::Nothing,

@@ -138,7 +138,7 @@ fn fill_tree(
         sums[node].add(&of_right);
     }
     let filling = |node: usize, values: &mut Vec<f64>| sums[node].filling(values);
-    tree.refilled(vec![1; N_MOMENTS], |node| sums[node].n_rows, filling, runtime)
+    tree.refilled(vec![1; N_MOMENTS], &|node| sums[node].n_rows, &filling, runtime)
 }
 
 #[cfg(test)]

@@ -151,7 +151,7 @@ impl Visitor for Filler<'_> {
             value.extend_from_slice(&values[node * n_values..][..n_values]);
             fillings[node]
         };
-        let filled = tree.refilled(target.n_classes(), |node| fillings[node].n_rows, filling, runtime)?;
+        let filled = tree.refilled(target.n_classes(), &|node| fillings[node].n_rows, &filling, runtime)?;
         let mut records = Records::of(&filled);
         if criterion.splits_carry_gain() {
             records.fold_gains();

@@ -197,7 +197,7 @@ impl<'s, C: Criterion> Pending<'s, C> {
         let Anew { depth, key, constants, limits } = anew;
         Self {
             totals,
-            n_entries: search.n_entries(samples.ids()),
+            n_entries: search.data.n_entries(samples.ids()),
             samples,
             depth,
             key,
@@ -281,7 +281,7 @@ impl<'s, C: Criterion> Pending<'s, C> {
         let left_is_small = n_left <= samples.len() - n_left;
         let (left_ids, right_ids) = samples.ids().split_at(n_left);
         let small_ids = if left_is_small { left_ids } else { right_ids };
-        let small = (search.criterion.totals(small_ids), search.n_entries(small_ids));
+        let small = (search.criterion.totals(small_ids), search.data.n_entries(small_ids));
         let large = (search.criterion.minus(totals, &small.0), *n_entries - small.1);
         ChildrenFacts { n_left, left_is_small, small, large }
     }
@@ -338,7 +338,7 @@ impl<'s, C: Criterion> Fork<'s, C> {
         let Pending { samples, depth, key, mut constants, .. } = node;
         if let Some(groups) = &search.params.interaction_cst {
             let column_nnz = |feature| search.data.column_entries(feature);
-            constants = constants.below(split.feature, groups, search.data.n_features(), column_nnz);
+            constants = constants.below(split.feature, groups, search.data.n_features(), &column_nnz);
         }
         let (left, right) = samples.split_at(n_left);
         let child = |side, samples, ((totals, n_entries), heritage), constants, limits| Pending {

@@ -160,7 +160,7 @@ pub(crate) fn search_columns<C: Criterion, S: ColumnSearch<C>>(
         visit(at, columns, drawn, &mut scans.own, scratch, &mut progress)?;
     }
     columns.finish(at, &mut scans.own, scratch, &mut progress.best);
-    let constants = node.constants.with(&progress.constants, |feature| columns.column_nnz(feature));
+    let constants = node.constants.with(&progress.constants, &|feature| columns.column_nnz(feature));
     Ok(Found { best: progress.best.candidate(), constants, heritage: None })
 }
 

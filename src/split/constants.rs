@@ -24,7 +24,7 @@ impl ConstantFeatures {
     /// Adds the features that may not interact, at the root: those that are in none of the groups.
     pub(crate) fn at_root(self, of_all: &[Vec<u32>], n_features: usize) -> Self {
         let groups = (0..of_all.len() as u32).collect();
-        self.within(groups, of_all, n_features, |_| 0)
+        self.within(groups, of_all, n_features, &|_| 0)
     }
 
     /// These features and those that may not interact with `feature`, for the children of a node that is
@@ -34,7 +34,7 @@ impl ConstantFeatures {
         feature: u32,
         of_all: &[Vec<u32>],
         n_features: usize,
-        column_nnz: impl Fn(u32) -> usize,
+        column_nnz: &dyn Fn(u32) -> usize,
     ) -> Arc<Self> {
         let has = |&group: &u32| of_all[group as usize].binary_search(&feature).is_ok();
         let groups: Arc<[u32]> = self.groups.iter().copied().filter(has).collect();
@@ -50,7 +50,7 @@ impl ConstantFeatures {
         groups: Arc<[u32]>,
         of_all: &[Vec<u32>],
         n_features: usize,
-        column_nnz: impl Fn(u32) -> usize,
+        column_nnz: &dyn Fn(u32) -> usize,
     ) -> Self {
         let mut allowed = Bitset::new(n_features);
         groups.iter().for_each(|&group| allowed.insert_all(&of_all[group as usize]));
@@ -79,7 +79,7 @@ impl ConstantFeatures {
 
     /// Adds `features`; `None` if there are none. `column_nnz` tells how many entries a column
     /// stores.
-    pub(crate) fn with(&self, features: &[u32], column_nnz: impl Fn(u32) -> usize) -> Option<Arc<Self>> {
+    pub(crate) fn with(&self, features: &[u32], column_nnz: &dyn Fn(u32) -> usize) -> Option<Arc<Self>> {
         // Whoever reads all columns at once may list features that are known already.
         let new: Vec<u32> = features.iter().copied().filter(|&feature| !self.contains(feature)).collect();
         if new.is_empty() {

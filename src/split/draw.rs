@@ -63,7 +63,7 @@ impl<C: Criterion> Search<'_, C> {
             let order = NodeKey::root(self.params.seed, tree).tree_feature_order(n_features);
             of_no_node.extend((n_own as u32..n_features as u32).map(|position| order.at(position)));
         }
-        let constants = constants.with(&of_no_node, |_| 0).map_or(constants, Arc::unwrap_or_clone);
+        let constants = constants.with(&of_no_node, &|_| 0).map_or(constants, Arc::unwrap_or_clone);
         match &self.params.interaction_cst {
             None => constants,
             Some(groups) => constants.at_root(groups, n_features),
@@ -97,7 +97,7 @@ impl<C: Criterion> Search<'_, C> {
                 (draw.sparse(columns, forced, scratch)?, &|feature| columns.column_nnz(feature))
             }
         };
-        Ok(Drawn { features: Some(varying.into()), constants: node.constants.with(&constants, column_nnz) })
+        Ok(Drawn { features: Some(varying.into()), constants: node.constants.with(&constants, &column_nnz) })
     }
 }
 
@@ -351,7 +351,7 @@ mod tests {
             let runtime = Runtime::new(1, &stop);
             let known: Vec<u32> = (0..n_features as u32).filter(|&f| known[f as usize] && !varies(f)).collect();
             let constants = ConstantFeatures::none(n_features);
-            let constants = constants.with(&known, |_| 0).map_or(constants, |known| (*known).clone());
+            let constants = constants.with(&known, &|_| 0).map_or(constants, |known| (*known).clone());
             let n_entries = samples.iter().flat_map(|&row| x.row(row as usize)).filter(|&&v| v != 0.0).count();
             let mut grouped = Samples::new(samples.clone(), 32, true);
             let draw = ActiveDraw {

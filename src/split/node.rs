@@ -2,7 +2,7 @@
 
 use crate::criterion::{self, Criterion};
 use crate::data::Entry;
-use crate::data::{Columns, Dataset, Target};
+use crate::data::{Dataset, Target};
 use crate::error::Result;
 use crate::params::{CriterionKind, FeatureSampling, ValidTreeParams};
 use crate::rng::{NodeKey, Permutation, Side};
@@ -194,14 +194,6 @@ impl<C: Criterion> Search<'_, C> {
         self.n_drawn() == self.data.n_features()
             && self.params.max_tree_features.is_none()
             && self.params.interaction_cst.is_none()
-    }
-
-    /// How many entries these rows store: cells of dense data, nonzeros of sparse data. O(rows).
-    pub fn n_entries(&self, samples: &[u32]) -> usize {
-        match self.data.columns() {
-            Columns::Dense(_) => samples.len() * self.data.n_features(),
-            Columns::Sparse(columns) => samples.iter().map(|&sample| columns.row_nnz(sample)).sum(),
-        }
     }
 
     /// Whether every cut that leaves at least one row on each side is legal, unless the criterion

@@ -22,6 +22,7 @@ use super::records::{Records, preorder};
 use super::sets::CategorySets;
 use super::{TREE_LEAF, Tree};
 use crate::error::Result;
+use crate::num::sort_by;
 use crate::runtime::Runtime;
 
 /// Marks an empty heap, or that there is no link.
@@ -188,7 +189,7 @@ impl TreeLinks {
                 stack.extend([self.left[link], self.right[link]]);
             }
         }
-        links.sort_unstable_by(|&a, &b| self.alphas[a].total_cmp(&self.alphas[b]).then(a.cmp(&b)));
+        sort_by(&mut links, |a, b| self.alphas[a].total_cmp(&self.alphas[b]).then(a.cmp(&b)));
         links
     }
 }

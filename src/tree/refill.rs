@@ -23,8 +23,8 @@ impl Tree {
     pub fn refilled(
         &self,
         n_classes: Vec<u32>,
-        n_rows: impl Fn(usize) -> i64,
-        filling: impl Fn(usize, &mut Vec<f64>) -> Filling,
+        n_rows: &dyn Fn(usize) -> i64,
+        filling: &dyn Fn(usize, &mut Vec<f64>) -> Filling,
         runtime: &Runtime<'_>,
     ) -> Result<Self> {
         let old = self.nodes();

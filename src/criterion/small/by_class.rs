@@ -12,6 +12,7 @@ use super::{BY_RANK, ByColumn, ByRow, MAX_ROWS, goes_left, higher, highest_of};
 use crate::criterion::classes::{ClassCriterion, ClassTotals, Measure};
 use crate::criterion::statistics::Statistics;
 use crate::criterion::weights::SampleWeights;
+use crate::num::sort_by_key;
 use crate::simd::{Level, vectorized};
 
 /// The most outputs that are served.
@@ -157,7 +158,7 @@ impl<W: SampleWeights, M: Measure> Rough for ClassCriterion<'_, W, M> {
 
     /// By class of the first output.
     fn arrange(&self, samples: &mut [u32]) {
-        samples.sort_unstable_by_key(|&sample| (self.slots(sample)[0], sample));
+        sort_by_key(samples, |sample| self.slots(sample)[0]);
     }
 
     fn set_lanes(
@@ -176,7 +177,7 @@ impl<W: SampleWeights, M: Measure> Rough for ClassCriterion<'_, W, M> {
             let rows = &mut rows[..samples.len()];
             (0..=u8::MAX).zip(&mut *rows).for_each(|(number, row)| *row = number);
             if number > 0 {
-                rows.sort_unstable_by_key(|&row| slot(row));
+                sort_by_key(rows, slot);
             }
             groups.clear();
             let mut end = 0;

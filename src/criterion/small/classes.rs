@@ -18,6 +18,7 @@ use crate::criterion::classes::{ClassCriterion, Measure};
 use crate::criterion::component::ClassWeights;
 use crate::criterion::statistics::Statistics;
 use crate::criterion::weights::SampleWeights;
+use crate::num::sort_by;
 use crate::simd::{Level, vectorized};
 
 /// Numerators of scores are at most the number of outputs times a fourth of the third power of the weight,
@@ -443,7 +444,7 @@ impl<W: SampleWeights, M: Measure> SmallRows<ClassCriterion<'_, W, M>> for Small
         if i < n_orders {
             let counts = counts(i);
             let product = |a: u8, b: u8| counts[usize::from(a)] * unit_weights[usize::from(b)];
-            units.sort_unstable_by(|&a, &b| product(a, b).cmp(&product(b, a)).then(a.cmp(&b)));
+            sort_by(units, |a, b| product(a, b).cmp(&product(b, a)).then(a.cmp(&b)));
             return true;
         }
         if i > n_orders || groups.len() <= 2 {
@@ -455,7 +456,7 @@ impl<W: SampleWeights, M: Measure> SmallRows<ClassCriterion<'_, W, M>> for Small
         }
         let coordinates = unit_classes.component(*n_units);
         let coordinate = |unit: u8| coordinates[usize::from(unit)];
-        units.sort_unstable_by(|&a, &b| coordinate(a).total_cmp(&coordinate(b)).then(a.cmp(&b)));
+        sort_by(units, |a, b| coordinate(a).total_cmp(&coordinate(b)).then(a.cmp(&b)));
         true
     }
 }

@@ -8,6 +8,7 @@ use std::cmp::Ordering;
 
 use super::{BY_RANK, BY_UNIT, ByColumn, FEW_ROWS, LANES, MARGIN, SmallCut, SmallRows, least_close};
 use crate::criterion::statistics::Statistics;
+use crate::num::sort_by;
 use crate::simd::Level;
 
 /// The numbers of a node's rows in the lanes of vector registers, and the scores of cuts that follow from
@@ -418,7 +419,7 @@ impl<C: Statistics, R: CriterionRows<C>> SmallRows<C> for SmallKernel<R> {
         let product =
             |a: u8, b: u8| i128::from(self.units[usize::from(a)].1) * i128::from(self.units[usize::from(b)].0);
         if i == 0 {
-            units.sort_unstable_by(|&a, &b| product(a, b).cmp(&product(b, a)).then(a.cmp(&b)));
+            sort_by(units, |a, b| product(a, b).cmp(&product(b, a)).then(a.cmp(&b)));
         }
         i == 0
     }

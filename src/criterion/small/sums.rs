@@ -20,6 +20,7 @@ use super::{
 };
 use crate::criterion::sums::{LOGS, NarrowTotals, OverSums, SQUARES, Whole};
 use crate::num::log2::Log2;
+use crate::num::sort_by;
 use crate::simd::{Level, vectorized};
 
 /// For squares: the square of the total weight, times the range of the numbers, is at most this, so
@@ -405,7 +406,7 @@ impl<C: OverSums> SmallRows<C> for SmallSums {
         let Some(output) = self.outputs.get(i) else { return false };
         let excess = |unit: u8| i128::from(output.unit_excesses[usize::from(unit)]);
         let weight = |unit: u8| i128::from(self.unit_weights[usize::from(unit)]);
-        units.sort_unstable_by(|&a, &b| (excess(a) * weight(b)).cmp(&(excess(b) * weight(a))).then(a.cmp(&b)));
+        sort_by(units, |a, b| (excess(a) * weight(b)).cmp(&(excess(b) * weight(a))).then(a.cmp(&b)));
         true
     }
 }

@@ -25,6 +25,7 @@ pub use view::{Format, SparseIndex, SparseView};
 
 use super::buffer::Buffer;
 use crate::error::Result;
+use crate::num::sort_by_key;
 use crate::runtime::Runtime;
 use encode::Half;
 use view::offsets;
@@ -231,7 +232,7 @@ impl SparseColumns {
         (features, row_ranks): (Buffer<u32>, RankArray),
     ) -> Self {
         let mut by_frequency: Box<[u32]> = (0..zero_ranks.len() as u32).collect();
-        by_frequency.sort_by_key(|&f| std::cmp::Reverse(indptr[f as usize + 1] - indptr[f as usize]));
+        sort_by_key(&mut by_frequency, |f| std::cmp::Reverse(indptr[f as usize + 1] - indptr[f as usize]));
         let mut frequency_ranks = vec![0; by_frequency.len()].into_boxed_slice();
         for (rank, &feature) in by_frequency.iter().enumerate() {
             frequency_ranks[feature as usize] = rank as u32;

@@ -9,6 +9,7 @@ use std::cmp::Reverse;
 use crate::error::{Error, Result};
 use crate::forest::idle::Idle;
 use crate::memory;
+use crate::num::sort_by_key;
 use crate::runtime::Runtime;
 
 /// Rows of a task.
@@ -198,7 +199,7 @@ impl Counter {
         } else {
             &mut found[..]
         };
-        most.sort_unstable_by_key(order);
+        sort_by_key(most, |other| order(&other));
         for (place, &mut other) in most.iter_mut().enumerate() {
             visit(place, other, counts[other as usize]);
         }

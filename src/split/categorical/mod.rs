@@ -25,6 +25,7 @@ use crate::criterion::Criterion;
 use crate::criterion::component::ClassWeights;
 use crate::data::entry::{Entry, samples_of};
 use crate::error::Result;
+use crate::num::sort_by;
 use crate::params::Splitter;
 use crate::rng::{NodeKey, Side};
 use crate::split::best::Best;
@@ -216,10 +217,10 @@ impl<C: Criterion> Categorical<'_, C> {
 }
 
 /// The units, sorted by `compare`. Of equal units, the one with the lower identity comes first: units
-/// are numbered by identities. The sort is compiled once, not for each criterion.
+/// are numbered by identities.
 pub(super) fn sorted(n: usize, compare: &dyn Fn(u32, u32) -> Ordering) -> Vec<u32> {
     let mut units: Vec<u32> = (0..n as u32).collect();
-    units.sort_unstable_by(|&a, &b| compare(a, b).then(a.cmp(&b)));
+    sort_by(&mut units, |a, b| compare(a, b).then(a.cmp(&b)));
     units
 }
 

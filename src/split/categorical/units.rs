@@ -1,6 +1,7 @@
 //! The categories of a column in a node.
 
 use crate::data::Dataset;
+use crate::num::sort_by_key;
 use crate::split::node::NodeColumn;
 
 /// A table by rank pays if the column has at most this many ranks per entry in the node.
@@ -60,7 +61,7 @@ impl Units {
         }
         // Number the units in the order of identities. All small categories share one number.
         let mut order: Vec<u32> = (0..ranks.len() as u32).collect();
-        order.sort_unstable_by_key(|&place| identities[ranks[place as usize] as usize]);
+        sort_by_key(&mut order, |place| identities[ranks[place as usize] as usize]);
         let mut units = vec![0; ranks.len()];
         let mut unit_rows: Vec<u32> = Vec::with_capacity(ranks.len());
         let mut small = None;

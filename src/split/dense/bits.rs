@@ -35,6 +35,11 @@ pub(super) fn place_of<C: Criterion>(at: NodeSearch<'_, C>, bits: &BitColumns, f
     bits.place(feature).filter(|_| !data.is_categorical(feature) && data.missing_rank(feature).is_none())
 }
 
+/// Brings columns that share words together. Compiled once, not for each criterion.
+fn sort_by_place(columns: &mut [(Place, u32)]) {
+    columns.sort_unstable_by_key(|(place, _)| (place.word, place.first));
+}
+
 /// Offers the cuts of the columns of few values among these features: all cuts, or for random thresholds
 /// one. Columns that are known to be constant are left out. `rows` are the rows of the node in packed
 /// form. O(rows), for each word and for each eight cuts.
@@ -54,7 +59,7 @@ pub(super) fn search<C: Criterion>(
     let features = features.filter(|&feature| !node.constants.contains(feature));
     columns.clear();
     columns.extend(features.filter_map(|feature| Some((place_of(at, bits, feature)?, feature))));
-    columns.sort_unstable_by_key(|(place, _)| (place.word, place.first));
+    sort_by_place(columns);
     words.resize(node.samples.len(), 0);
     for columns in columns.chunk_by(|(a, _), (b, _)| a.word == b.word) {
         search.runtime.check_interrupt()?;

@@ -10,6 +10,7 @@ use crate::criterion::packed::{MAX_BINS, Packed, Summed};
 use crate::data::DenseColumns;
 use crate::data::dense::{DenseColumn, Ranks, gather};
 use crate::error::Result;
+use crate::num::sort_by_key;
 use crate::params::Splitter;
 use crate::split::best::Best;
 use crate::split::candidate::{Candidate, Cut};
@@ -72,7 +73,7 @@ pub(super) fn best_cut<C: Criterion>(
     if ranks.len() == 1 {
         return Some(Outcome::Constant);
     }
-    sort_by_identity(&mut ranks, identities);
+    sort_by_key(&mut ranks, |rank: u8| identities[usize::from(rank)]);
     // Where nothing depends on the numbers of rows, they are not counted.
     let n_rows = (!search.all_legal()).then(|| count(bins, column.n_ranks as usize));
     let mut units = ranks.clone();
@@ -98,11 +99,6 @@ pub(super) fn best_cut<C: Criterion>(
         CountedCategories { at, feature, ranks: &ranks, units: &units, packed }.offer_orders(scan, best);
     }
     Some(Outcome::Hopeless)
-}
-
-/// Sorts ranks by the identities of their categories. Compiled once, not for each criterion.
-fn sort_by_identity(ranks: &mut [u8], identities: &[u32]) {
-    ranks.sort_unstable_by_key(|&rank| identities[usize::from(rank)]);
 }
 
 /// Makes one unit of all categories of fewer than `least_rows` rows. The first of them stands for it.

@@ -186,7 +186,7 @@ impl<C: Criterion, const N: usize> RandomCuts<'_, C, N> {
             // Categorical columns are not loaded into lanes.
             *self.winner = None;
         }
-        let constants = node.constants.with(&constants, |_| node.samples.len());
+        let constants = node.constants.with(&constants, &|_| node.samples.len());
         Ok(Found { best: best.candidate(), constants, heritage: None })
     }
 

@@ -51,7 +51,7 @@ pub fn best_among<C: Criterion>(
         let samples: Vec<SampleSet<'_>> = samples.iter_mut().map(Samples::root).collect();
         let mut bests: Vec<Best<C>> = contests.iter().map(|_| Best::new()).collect();
         let mut own = Vec::new();
-        fill_columns(search, node.samples, (&features, false), folds, |column| {
+        fill_columns((search.data, search.runtime), node.samples, (&features, false), folds, &mut |column| {
             for ((contest, samples), best) in contests.iter().zip(&samples).zip(&mut bests) {
                 if !contest.features.contains(&column.feature) {
                     continue;

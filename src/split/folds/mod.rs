@@ -83,16 +83,22 @@ pub fn best_splits<C: Criterion>(
     features.retain(|&feature| !node.constants.contains(feature));
     let mut sweep = Sweep::new(rows, node, &order);
     let mut constants = Vec::new();
-    fill_columns(search, node.samples, (&features, search.draws_all()), scratch, |column| {
-        let feature = column.feature;
-        if !sweep.column(column, search.data.missing_rank(feature)) {
-            constants.push(feature);
-        }
-    })?;
+    fill_columns(
+        (search.data, search.runtime),
+        node.samples,
+        (&features, search.draws_all()),
+        scratch,
+        &mut |column| {
+            let feature = column.feature;
+            if !sweep.column(column, search.data.missing_rank(feature)) {
+                constants.push(feature);
+            }
+        },
+    )?;
     let Sweep { leaders, others, .. } = sweep;
     let constants = node
         .constants
-        .with(&constants, |feature| search.data.column_entries(feature))
+        .with(&constants, &|feature| search.data.column_entries(feature))
         .unwrap_or_else(|| Arc::clone(node.constants));
     let mut winners: Vec<(u32, u32, usize)> = Vec::new();
     let mut contests: Vec<Contest<'_, C>> = Vec::new();
@@ -112,7 +118,7 @@ pub fn best_splits<C: Criterion>(
     winners.sort_unstable();
     for winners in winners.chunk_by(|a, b| a.0 == b.0) {
         let feature = winners[0].0;
-        fill_columns(search, node.samples, (&[feature], false), scratch, |column| {
+        fill_columns((search.data, search.runtime), node.samples, (&[feature], false), scratch, &mut |column| {
             for winners in winners.chunk_by(|a, b| a.1 == b.1) {
                 let of_all = CutRanks::new(node, None, winners[0].1, column);
                 for &(_, rank, fold) in winners {
@@ -147,7 +153,7 @@ pub fn goes_left<C: Criterion>(
     let mut marks = std::mem::take(&mut scratch.marks);
     let mut marked = Vec::new();
     let mut common_left = false;
-    fill_columns(search, samples, (&[split.feature], false), scratch, |column| {
+    fill_columns((search.data, search.runtime), samples, (&[split.feature], false), scratch, &mut |column| {
         common_left = goes_left(column.common_rank);
         let others = column.entries.iter().filter(|entry| goes_left(entry.rank()) != common_left);
         marked.extend(others.map(|entry| entry.sample()));

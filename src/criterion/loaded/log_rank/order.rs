@@ -3,6 +3,7 @@
 use crate::criterion::loaded::NodeWeights;
 use crate::criterion::loaded::sample_order::SampleOrder;
 use crate::data::survival::Survival;
+use crate::num::sort_by_key;
 
 /// All samples in the order of their times, events before censorings. Everything is listed by rank, the
 /// place in this order.
@@ -79,7 +80,7 @@ fn sorted(survival: &Survival) -> Box<[u32]> {
     let (n, n_keys) = (survival.ranks.len(), 2 * survival.distinct.len());
     if n_keys > 4 * n {
         let mut samples: Box<[u32]> = (0..n as u32).collect();
-        samples.sort_by_key(|&sample| key(sample as usize));
+        sort_by_key(&mut samples, |sample| key(sample as usize));
         return samples;
     }
     // Sorts by counting: `starts` has the place of the next sample of each key.

@@ -65,16 +65,8 @@ fn run_with<E: Flagged>(descent: &mut RowDescent, clusters: &Clusters, exits: &[
                 (true, true) => divide_with!($pages, true, true),
             }
         };
-        ($($constants:literal),+ => divide) => {
+        ($($constants:literal),+) => {
             divide::<$($constants,)+ E>(descent, clusters, exits, rows)
-        };
-        ($pages:literal, $categories:literal, $entries:literal) => {
-            match (rows.has_missing(), !rows.lows().is_empty()) {
-                (false, false) => divide_with!($pages, false, false, $categories, $entries => divide),
-                (false, true) => divide_with!($pages, false, true, $categories, $entries => divide),
-                (true, false) => divide_with!($pages, true, false, $categories, $entries => divide),
-                (true, true) => divide_with!($pages, true, true, $categories, $entries => divide),
-            }
         };
     }
     // SAFETY: the features are supported. There is a page for each of the features of each row, and one
@@ -166,31 +158,27 @@ unsafe fn gather<const PAGES: usize>(cluster: &Loaded, row: *const Page) -> __m5
 struct Values<'a> {
     rows: &'a Pages,
     pages: *const Page,
+    has_missing: bool,
+    are_rounded: bool,
     /// Of no use if no value was rounded.
     lows: *const Page,
 }
 
 impl<'a> Values<'a> {
     fn new(rows: &'a Pages) -> Self {
-        Self { rows, pages: rows.pages().as_ptr(), lows: rows.lows().as_ptr() }
+        let (has_missing, are_rounded) = (rows.has_missing(), !rows.lows().is_empty());
+        Self { rows, pages: rows.pages().as_ptr(), has_missing, are_rounded, lows: rows.lows().as_ptr() }
     }
 
     /// The exit that a row takes, and whether that is doubtful: a value is equal to a cut, and what was
-    /// rounded cannot be compared. Values may be missing only if they are said to be `MISSING`,
-    /// and have been rounded only if they are `ROUNDED`.
+    /// rounded cannot be compared.
     ///
     /// # Safety
     ///
     /// There must be `PAGES` pages of the row, and `PAGES` pages of lows if values are rounded.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi2,bmi1,popcnt")]
-    unsafe fn exit<
-        const PAGES: usize,
-        const MISSING: bool,
-        const ROUNDED: bool,
-        const CATEGORIES: bool,
-        const ENTRIES: bool,
-    >(
+    unsafe fn exit<const PAGES: usize, const CATEGORIES: bool, const ENTRIES: bool>(
         self,
         clusters: &Clusters,
         cluster: &Loaded,
@@ -205,10 +193,10 @@ impl<'a> Values<'a> {
         let values = unsafe { gather::<PAGES>(cluster, self.pages.add(row * PAGES)) };
         let mut right = _mm512_mask_cmp_ps_mask::<_CMP_GE_OQ>(cluster.numbers, values, cluster.cuts);
         let mut is_doubtful = false;
-        if MISSING {
+        if self.has_missing {
             right |= _mm512_mask_cmp_ps_mask::<_CMP_UNORD_Q>(cluster.missing_right, values, values);
         }
-        if ROUNDED {
+        if self.are_rounded {
             let equal = _mm512_mask_cmp_ps_mask::<_CMP_EQ_OQ>(cluster.numbers, values, cluster.cuts);
             if equal != 0 {
                 // SAFETY: the caller promises these pages as well. `lows` has 16 items.
@@ -244,14 +232,7 @@ impl<'a> Values<'a> {
 /// are rounded. Each side of the ids, and the exits, must have [`IDS`] items more than there are rows.
 /// `following` must be the exits of the clusters.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi2,bmi1,popcnt")]
-unsafe fn divide<
-    const PAGES: usize,
-    const MISSING: bool,
-    const ROUNDED: bool,
-    const CATEGORIES: bool,
-    const ENTRIES: bool,
-    E: Flagged,
->(
+unsafe fn divide<const PAGES: usize, const CATEGORIES: bool, const ENTRIES: bool, E: Flagged>(
     descent: &mut RowDescent,
     clusters: &Clusters,
     following: &[E],
@@ -274,9 +255,7 @@ unsafe fn divide<
             unsafe {
                 let ids = std::slice::from_raw_parts(ids, len);
                 debug_assert!(ids.iter().all(|&row| is_a_row(row.into())), "lists are of rows");
-                go_on::<PAGES, MISSING, ROUNDED, CATEGORIES, ENTRIES, E>(
-                    clusters, following, cluster, ids, values, leaves, doubtful,
-                );
+                go_on::<PAGES, CATEGORIES, ENTRIES, E>(clusters, following, cluster, ids, values, leaves, doubtful);
             }
             continue;
         }
@@ -289,10 +268,10 @@ unsafe fn divide<
                 let row = usize::from(*ids.add(at));
                 debug_assert!(is_a_row(row), "lists are of rows");
                 let (exit, is_doubtful) =
-                    values.exit::<PAGES, MISSING, ROUNDED, CATEGORIES, ENTRIES>(clusters, &loaded, cluster.lows, row);
+                    values.exit::<PAGES, CATEGORIES, ENTRIES>(clusters, &loaded, cluster.lows, row);
                 *exits.add(at) = exit as u8;
                 *leaves.add(row) = (*cluster.exits.get_unchecked(exit)).into();
-                if ROUNDED && is_doubtful {
+                if is_doubtful {
                     doubtful.push(row as u16);
                 }
             }
@@ -338,14 +317,7 @@ unsafe fn divide<
 /// must be one, and `following` the exits of the clusters.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi2,bmi1,popcnt")]
-unsafe fn go_on<
-    const PAGES: usize,
-    const MISSING: bool,
-    const ROUNDED: bool,
-    const CATEGORIES: bool,
-    const ENTRIES: bool,
-    E: Flagged,
->(
+unsafe fn go_on<const PAGES: usize, const CATEGORIES: bool, const ENTRIES: bool, E: Flagged>(
     clusters: &Clusters,
     following: &[E],
     cluster: u32,
@@ -369,10 +341,10 @@ unsafe fn go_on<
                 let row = usize::from(ids[which]);
                 let loaded = load::<PAGES, CATEGORIES, ENTRIES, E>(&cluster);
                 let (exit, is_doubtful) =
-                    values.exit::<PAGES, MISSING, ROUNDED, CATEGORIES, ENTRIES>(clusters, &loaded, cluster.lows, row);
+                    values.exit::<PAGES, CATEGORIES, ENTRIES>(clusters, &loaded, cluster.lows, row);
                 ((*cluster.exits.get_unchecked(exit)).into(), is_doubtful)
             };
-            if ROUNDED && is_doubtful {
+            if is_doubtful {
                 doubtful.push(ids[which]);
             }
             places[which] = next;
