@@ -12,7 +12,6 @@ seeds of the split, of squared errors by the variance, or of logarithms.
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -26,7 +25,7 @@ from threadpoolctl import threadpool_limits
 
 import spinney
 from boosting import LOADERS, Data, load_real
-from common import positive, print_versions, record
+from common import positive, print_versions, processor_seconds, record
 from data_sets import find_data
 from real import SETS
 
@@ -56,12 +55,6 @@ def make(module: Any, kind: str, rounds: int, **parameters: Any) -> Any:
     return getattr(module, f"HistGradientBoosting{kind}")(**given)
 
 
-def time_of_processor(work: Callable[[], object]) -> float:
-    start = time.process_time()
-    work()
-    return time.process_time() - start
-
-
 def compare_times(name: str, data: Data, rounds: int, repeats: int) -> None:
     X, y, kind = data
     modules = {"spinney": spinney, "scikit-learn": sklearn.ensemble}
@@ -69,7 +62,7 @@ def compare_times(name: str, data: Data, rounds: int, repeats: int) -> None:
     for _ in range(repeats):
         for who, module in modules.items():
             model = make(module, kind, rounds)
-            seconds[who].append(time_of_processor(lambda model=model: model.fit(X, y)))
+            seconds[who].append(processor_seconds(lambda model=model: model.fit(X, y)))
     least = {who: min(times) for who, times in seconds.items()}
     ours, theirs = least.values()
     print(

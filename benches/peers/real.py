@@ -201,11 +201,11 @@ def n_splits(model) -> int:
     return sum(tree.tree_.node_count - tree.tree_.n_leaves for tree in trees)
 
 
-def halves(data: Table, n_rows: int | None) -> tuple[Table, Table]:
+def halves(data: Table, n_rows: int | None, seed: int = SEED) -> tuple[Table, Table]:
     """Training rows, at most `n_rows`, and held-out rows, in random order."""
     n = len(data.y)
     n_test = min(MAX_TEST_ROWS, n // 4)
-    order = np.random.default_rng(SEED).permutation(n)
+    order = np.random.default_rng(seed).permutation(n)
     n_train = n - n_test if n_rows is None else min(n_rows, n - n_test)
     return data.rows(order[:n_train]), data.rows(order[n_train : n_train + n_test])
 
