@@ -39,7 +39,7 @@ def load_real(name: str) -> Data:
     X, y = data.X[:MOST_ROWS], data.y[:MOST_ROWS]
     if data.is_regression:
         return X, y, "Regressor"
-    largest = np.bincount(y).argmax() if name == "covertype" else y.max()
+    largest = np.bincount(y).argmax() if name in ("covertype", "kddcup99") else y.max()
     return X.astype(np.float32), (y == largest).astype(float), "Classifier"
 
 

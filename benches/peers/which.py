@@ -60,8 +60,8 @@ OTHERS = ("20 newsgroups", "hiv", "nycflights")
 MOST_CATEGORIES = 255
 # Training rows that are taken at most: five fits of CatBoost's 1,000 rounds take long, and boosting
 # of 20 classes grows 2,000 trees.
-ROWS = 10_000
-FEWER_ROWS = {"20 newsgroups": 4_000}
+ROWS = 4_000
+FEWER_ROWS = {"20 newsgroups": 2_000}
 SEEDS = 5
 
 FIT, PREDICT = "Training rows a second, thousands", "Rows predicted a second, thousands"
