@@ -59,7 +59,7 @@ REAL: dict[str, Callable[[], Data]] = {
     **{name: partial(load_real, name) for name in _MORE},
 }
 # Rows that losses are of: to learn from, and to hold out.
-MOST_ROWS = 10_000
+MOST_ROWS = 5_000
 LEAVES, LEAST = 31, 20
 
 

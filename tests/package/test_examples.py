@@ -32,6 +32,7 @@ PRINTED = {
     "serving": "40 requests",
     "survival": "concordance 0.",
     "text_classification": "accuracy 0.8",
+    "tuning": "digits  n_estimators  5: 1.",
 }
 
 
