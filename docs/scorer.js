@@ -4,8 +4,8 @@ const BONUS = [
   [11, "start uncertainty lazy"],
   [10, "sparse cross-validation datasets deployment quantiles"],
   [8, "why-exact samples survival anomalies rare-classes imputation boruta clusters conversions"],
-  [8, "boosting causal tuning validation"],
   [8, "coming-from differences add-a-criterion project which-forest"],
+  [5, "boosting causal tuning validation"],
   [2, "benchmarks"],
 ];
 var Scorer = {
