@@ -69,11 +69,11 @@ FILE = "Model file, kB"
 SCORE, AUC = "Accuracy or R2", "AUC"
 NOTES = {
     FIT: "More is better. Of a set: its name, training rows x columns, and what is predicted. "
-    "Seconds are those of the processor; means are of the eight tables above them.",
+    "Seconds are those of the processor; means are of the tables above them.",
     PREDICT: "More is better. All held-out rows are predicted in one call.",
     FILE: "Less is better. `save` of Spinney, joblib of scikit-learn, own formats of the others.",
     SCORE: "On held-out rows; more is better. Accuracy of classes, R2 of numbers: mean of five "
-    "splits ± their standard deviation. Ranks are of the eight tables; 1 is best.",
+    "splits ± their standard deviation. Ranks are of the tables above them; 1 is best.",
     AUC: "On held-out rows; more is better. Sets of two classes.",
 }
 MEAN, RANK = "geometric mean", "mean rank"
