@@ -1,11 +1,12 @@
 // How the search of the site ranks pages: those that explain a subject come before those that list.
 const BONUS = [
   [12, "categories explaining"],
-  [11, "start uncertainty lazy"],
+  [11, "start uncertainty lazy which-forest"],
   [10, "sparse cross-validation datasets deployment quantiles"],
+  [9, "tuning"],
   [8, "why-exact samples survival anomalies rare-classes imputation boruta clusters conversions"],
-  [8, "coming-from differences add-a-criterion project which-forest"],
-  [5, "boosting causal tuning validation"],
+  [8, "coming-from differences add-a-criterion project boosting"],
+  [5, "causal validation"],
   [2, "benchmarks"],
 ];
 var Scorer = {
