@@ -101,13 +101,12 @@ QUESTIONS = {
     "competing risks cumulative incidence": ("survival",),
     "customer churn": ("survival",),
     "quantile crossing": ("boosting", "quantiles"),
-    "quantile loss gradient boosting prediction interval": ("boosting", "uncertainty"),
+    "quantile loss gradient boosting prediction interval": ("boosting", "which-forest"),
     "predict median instead of mean": ("quantiles",),
     "group k fold patients": ("validation", "samples"),
     "time series split": ("validation",),
     "data leakage": ("validation",),
     "random forest hyperparameter tuning": ("tuning",),
-    "how many trees": ("tuning",),
 }
 ALLOWED_RANK = 2
 # What the scripts expect of a browser and a search does not use.

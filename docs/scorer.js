@@ -1,11 +1,12 @@
 // How the search of the site ranks pages: those that explain a subject come before those that list.
 const BONUS = [
   [12, "categories explaining"],
-  [11, "start uncertainty lazy which-forest"],
+  [11, "start uncertainty lazy"],
   [10, "sparse cross-validation datasets deployment quantiles"],
-  [9, "tuning"],
-  [8, "why-exact samples survival anomalies rare-classes imputation boruta clusters conversions"],
-  [8, "coming-from differences add-a-criterion project boosting"],
+  [9, "which-forest clusters samples"],
+  [8, "why-exact survival anomalies rare-classes imputation boruta conversions"],
+  [8, "coming-from differences add-a-criterion project"],
+  [7, "boosting tuning"],
   [5, "causal validation"],
   [2, "benchmarks"],
 ];
