@@ -1,6 +1,6 @@
 //! Boosting of a case: its losses, engines and draws are chosen by bytes.
 
-use spinney::boost::{Draw, Loss, Objective, RiskSets, Rounds, RoundLosses, Settings};
+use spinney::boost::{Draw, Loss, Objective, RiskSets, RoundLosses, Rounds, Settings};
 use spinney::data::{Dataset, Target};
 use spinney::error::Result;
 use spinney::forest::Forest;
