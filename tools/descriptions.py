@@ -500,9 +500,8 @@ second_order
     `G**2 / (H + l2_regularization)` over its children, less that of the node. Children with H below
     0.001 are illegal. For losses without second derivatives H is the number of samples, and leaves
     add quantiles of residuals. It grows trees of all data by the fast engine, and takes no
-    `min_weight_fraction_leaf`, no `min_samples_category`, no `feature_sampling="active"` and no
-    `category_order="tree"`: a node orders its categories by `G / (H + l2_regularization + 10)`, and
-    of more than 256 categories the rare ones are one.
+    `min_weight_fraction_leaf` and no `feature_sampling="active"`. Categories are ordered by
+    `G / (H + l2_regularization + 10)`, and of more than 256 categories the rare ones are one.
 l2_regularization
     Is added to sums of second derivatives, so that leaves of few samples add less. Needs
     `second_order=True`.
@@ -510,8 +509,7 @@ interaction_cst
     Groups of features that may interact: each path of a tree has features of one group alone. A
     sequence of collections of feature numbers, in which features that are in none of them are one
     more group; "pairwise": all groups of two; "no_interactions": each feature alone. None: no
-    constraint. Takes no `min_weight_fraction_leaf`, no `min_samples_category`, no
-    `feature_sampling="active"` and no `category_order="tree"`.
+    constraint. Takes no `min_weight_fraction_leaf` and no `feature_sampling="active"`.
 monotonic_cst
     For each feature 1 if raw predictions must not fall as the feature grows, -1 if they must
     not rise, 0 if there is no constraint. Of two classes, the raw prediction is of the second;

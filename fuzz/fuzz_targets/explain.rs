@@ -1,11 +1,12 @@
-//! Contributions add up to predictions, and importances are numbers.
+//! Contributions add up to predictions, also of boosted trees, and importances are numbers.
 #![no_main]
 
 mod fitting;
 
+use fitting::boosting::Boosting;
 use fitting::cases::Case;
 use fitting::engine::common::{Sparse, Y};
-use fitting::storage::stored;
+use fitting::storage::{plain, stored};
 use fitting::threads::{one, two};
 use libfuzzer_sys::fuzz_target;
 use spinney::data::{Format, Target};
@@ -79,6 +80,11 @@ fn check_importances(case: &Case, target: &Target, forest: &Forest) {
 }
 
 fuzz_target!(|case: Case| {
+    if let Some(boosting) = Boosting::of(&case).filter(|boosting| !boosting.may_overflow())
+        && let Ok((forest, _)) = boosting.grow(&case, &plain(&case), &one())
+    {
+        check_contributions(&case, &forest);
+    }
     let Some(target) = case.target() else { return };
     let Ok(forest) = case.forest(&target, &stored(&case, case.choices[0]), &one()) else { return };
     check_contributions(&case, &forest);

@@ -3,6 +3,7 @@
 //! Numbers are parted into bins of about equal weight. Missing values, zeros of sparse columns and
 //! categories have bins of their own; of more categories than bins, the rare ones share one.
 
+use std::cmp::Reverse;
 use std::ops::Range;
 
 use super::bundles::{self, Bundle};
@@ -191,7 +192,7 @@ impl BinnedColumn {
             weight_of_rank[zero] = total - weight_of_rank.iter().sum::<u64>();
         }
         let of_rank = if is_categorical {
-            bins_of_categories(&weight_of_rank)
+            bins_of_categories(&weight_of_rank, data.identities(feature).unwrap_or_default())
         } else {
             let of_sparse = if is_zero_alone { (n_stored / ENTRIES_PER_BIN).max(1) } else { MAX_BINS };
             // The bins of zeros and of missing values, and those that begin because zeros part numbers.
@@ -323,9 +324,9 @@ fn bins_of_numbers(weights: &[u64], alone: [Option<usize>; 2], n_bins: usize) ->
 
 /// The bin of each rank of a column of categories: one for each of the most frequent ones. All others
 /// share the last.
-fn bins_of_categories(weights: &[u64]) -> Vec<u8> {
+fn bins_of_categories(weights: &[u64], identities: &[u32]) -> Vec<u8> {
     let mut ranks: Vec<usize> = (0..weights.len()).collect();
-    sort_by_key(&mut ranks, |rank| std::cmp::Reverse(weights[rank]));
+    sort_by_key(&mut ranks, |rank| (Reverse(weights[rank]), identities[rank]));
     let mut of_rank = vec![(MAX_BINS - 1) as u8; weights.len()];
     for (bin, &rank) in ranks.iter().take(MAX_BINS - 1).enumerate() {
         of_rank[rank] = bin as u8;

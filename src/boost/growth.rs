@@ -10,6 +10,7 @@ use std::sync::Arc;
 use super::bins::{BinnedColumn, Bins, MAX_BINS};
 use super::by_rows;
 use super::histogram::{self, Cell, Histogram};
+use super::orders::Order;
 use super::search::{self, Scratch};
 use crate::bitset::Bitset;
 use crate::data::{Columns, Dataset, Target};
@@ -81,6 +82,14 @@ pub trait Engine: Sync {
     fn may_hold(&self, at: Self::AtNode, before: &Self::Cell, bin: &Self::Cell, floor: f64) -> bool;
     /// Whether cuts within bins are searched.
     fn reads_bins(&self) -> bool;
+    /// How the categories of a feature are ordered.
+    fn order_of(&self, _feature: u32) -> &Order {
+        &Order::Node
+    }
+    /// Where nodes order categories, those of fewer rows are as one.
+    fn min_samples_category(&self) -> u32 {
+        1
+    }
     /// The order of the means of two categories.
     fn compare_means(&self, a: &Self::Cell, b: &Self::Cell) -> Ordering;
     /// How far scores near this one may be wrong.

@@ -21,6 +21,7 @@ mod leaves;
 mod loss;
 mod newton;
 mod objective;
+mod orders;
 mod search;
 mod slopes;
 
@@ -45,6 +46,7 @@ use leaves::RowsByNode;
 use loss::LeafRows;
 use newton::{Derivatives, Regularization};
 use objective::Curvatures;
+use orders::{Halves, Orders};
 
 /// Fewer cells than this are one thread's work: to start others takes longer than a round
 /// (`benches/peers/boosting.py`).
@@ -58,6 +60,8 @@ pub struct Rounds {
     params: ValidForestParams,
     /// If trees of these data can be grown on bins.
     bins: Option<Bins>,
+    /// If each tree orders categories by half of its rows.
+    halves: Option<Halves>,
     settings: Settings,
     /// The target of each row, or the number of its class.
     y: Vec<f64>,
@@ -134,14 +138,21 @@ impl Rounds {
             Weights::Unit => None,
             weights => Some((0..n).map(|row| weights.get(row) as f64).collect()),
         };
+        let is_newton = settings.needs_newton(params.tree());
+        let data = if is_newton { data.identified(&target, None, runtime)?.into_owned() } else { data };
         // Of sparse data, `grow` is quicker unless nodes are split best first (`benches/peers/boosting.py`).
         let pays = matches!(data.columns(), Columns::Dense(_)) || params.tree().max_leaf_nodes.is_some();
-        let needs_bins = settings.needs_newton(params.tree()) || (pays && exact::may_serve(&data, params.tree()));
+        let needs_bins = is_newton || (pays && exact::may_serve(&data, params.tree()));
         let bins = if needs_bins { Bins::of((&data, target.weights()), settings.max_bins, runtime)? } else { None };
+        let halves = match &bins {
+            Some(bins) if is_newton => Halves::of((&data, bins), &target, &params, runtime)?,
+            _ => None,
+        };
         let raw = vec![0.0; n_raw];
         // As in scikit-learn, losses before the first round know no residuals.
         let delta = 0.5;
-        let mut rounds = Self { data, target, params, bins, settings, y, weights, start, sums, raw, delta, members };
+        let mut rounds =
+            Self { data, target, params, bins, halves, settings, y, weights, start, sums, raw, delta, members };
         rounds.predict_raw(runtime)?;
         Ok(rounds)
     }
@@ -183,6 +194,9 @@ impl Rounds {
                 self.target.reweighted(&in_bag.iter().map(|&is_in| u32::from(is_in)).collect::<Vec<_>>())?
             }
         };
+        if let (Some(bins), true) = (&self.bins, self.halves.is_some() && draw.in_bag.is_some()) {
+            self.halves = Halves::of((&self.data, bins), &bag, &self.params, runtime)?;
+        }
         let pulls = self.settings.objective.pulls(self.predicted(), runtime)?;
         for (tree, (pulls, &seed)) in pulls.iter().zip(draw.seeds).enumerate() {
             self.grow(tree, pulls, &bag, (seed, dropped.share()), runtime)?;
@@ -275,7 +289,13 @@ impl Rounds {
             None => Curvatures::Same(1.0),
         };
         let derivatives = Derivatives { pulls, curvatures: &curvatures };
-        let regularization = Regularization { l2: settings.l2.unwrap_or(0.0), reads_bins: settings.max_bins.is_none() };
+        let (l2, reads_bins) = (settings.l2.unwrap_or(0.0), settings.max_bins.is_none());
+        let seed = params.tree().seed;
+        let orders = match &self.halves {
+            Some(halves) => halves.orders((&self.data, bins), &derivatives, (l2, seed), runtime)?,
+            None => Orders::new(),
+        };
+        let regularization = Regularization { l2, reads_bins, orders: &orders };
         newton::grow((&self.data, bins), (bag, &derivatives), params.tree(), regularization, runtime)
     }
 

@@ -17,6 +17,7 @@ use super::by_rows;
 use super::fixed::Fixed;
 use super::growth::{self, Engine, Gain, Grown, SearchedNode};
 use super::objective::Curvatures;
+use super::orders::{Order, Orders};
 use super::slopes::{Short, Slopes, Wide};
 use crate::data::target::Weights;
 use crate::data::{Dataset, Target};
@@ -42,11 +43,13 @@ const SLACK: f64 = 1.0 + 1e-9;
 const GRADIENT_BITS: i32 = 61;
 /// What splits minimise besides the loss, and where they may be.
 #[derive(Debug, Clone, Copy)]
-pub struct Regularization {
+pub struct Regularization<'a> {
     /// Is added to sums of second derivatives.
     pub l2: f64,
     /// Whether cuts within bins are searched.
     pub reads_bins: bool,
+    /// How categories are ordered.
+    pub orders: &'a Orders,
 }
 
 /// First and second derivatives of all rows for one tree.
@@ -92,7 +95,7 @@ pub fn grow(
     (data, bins): (&Dataset, &Bins),
     (target, derivatives): (&Target, &Derivatives<'_>),
     params: &ValidTreeParams,
-    regularization: Regularization,
+    regularization: Regularization<'_>,
     runtime: &Runtime<'_>,
 ) -> Result<Grown> {
     let extremes = Extremes::of(target.weights(), derivatives, runtime)?;
@@ -116,6 +119,7 @@ struct Newton<'a, C> {
     params: &'a ValidTreeParams,
     min_leaf: u32,
     reads_bins: bool,
+    orders: &'a Orders,
     gradient_unit: f64,
     hessian_unit: f64,
     square_unit: f64,
@@ -139,7 +143,7 @@ impl<'a, C: Slopes> Newton<'a, C> {
     fn new(
         (target, derivatives, extremes): (&'a Target, &Derivatives<'_>, &Extremes),
         params: &'a ValidTreeParams,
-        Regularization { l2, reads_bins }: Regularization,
+        Regularization { l2, reads_bins, orders }: Regularization<'a>,
         is_constant: bool,
         runtime: &Runtime<'_>,
     ) -> Result<Self> {
@@ -176,6 +180,7 @@ impl<'a, C: Slopes> Newton<'a, C> {
             params,
             min_leaf: u32::try_from(params.min_samples_leaf.max(1)).unwrap_or(u32::MAX),
             reads_bins,
+            orders,
             gradient_unit: unit(&gradients),
             hessian_unit,
             square_unit,
@@ -389,6 +394,14 @@ impl<C: Slopes> Engine for Newton<'_, C> {
         self.reads_bins
     }
 
+    fn order_of(&self, feature: u32) -> &Order {
+        self.orders.get(feature as usize).unwrap_or(&Order::Node)
+    }
+
+    fn min_samples_category(&self) -> u32 {
+        u32::try_from(self.params.min_samples_category).unwrap_or(u32::MAX)
+    }
+
     fn compare_means(&self, a: &C, b: &C) -> Ordering {
         let mean = |sums: &C| sums.gradient() as f64 / (self.hessian(sums) as f64 + self.l2 + self.smoothing);
         mean(a).total_cmp(&mean(b))
@@ -514,7 +527,7 @@ mod tests {
             let derivatives = Derivatives { pulls: &pulls, curvatures: &curvatures };
             let extremes = Extremes::of(target.weights(), &derivatives, &runtime).unwrap();
             let given = (&target, &derivatives, &extremes);
-            let regularization = Regularization { l2, reads_bins: is_constant };
+            let regularization = Regularization { l2, reads_bins: is_constant, orders: &Orders::new() };
             let short = Newton::<Short>::new(given, &params, regularization, is_constant, &runtime).unwrap();
             let wide = Newton::<Wide>::new(given, &params, regularization, false, &runtime).unwrap();
             let data = (&data, &bins);

@@ -8,10 +8,11 @@ use std::ops::Range;
 use super::bins::{BinnedColumn, Bins, Coarse, MAX_BINS};
 use super::growth::{Engine, SearchedNode};
 use super::histogram::Cell;
+use super::orders::Order;
 use crate::bitset::ones;
 use crate::data::{Columns, Dataset};
 use crate::error::Result;
-use crate::num::sort_by;
+use crate::num::{sort_by, sort_by_key};
 use crate::rng::Side;
 use crate::runtime::Runtime;
 use crate::split::{Candidate, Cut};
@@ -216,17 +217,37 @@ impl<E: Engine> Search<'_, E> {
         Some(bins)
     }
 
-    /// Offers the sets of categories that are the first ones in the order of their means.
+    /// Offers the sets of categories that are the first ones in the order of the tree, or else in that of
+    /// their means, where all rare categories are as one.
     fn offer_sets(&self, feature: u32, column: &BinnedColumn, cells: &[E::Cell], best: &mut E::Best) {
         let mut order: Vec<usize> = (0..column.n_bins).filter(|&bin| cells[bin].n() > 0).collect();
-        if order.len() < 2 {
-            return;
+        let mut is_rare = [false; MAX_BINS];
+        match self.engine.order_of(feature) {
+            Order::Unconfirmed => return,
+            Order::Tree(places) => sort_by_key(&mut order, |bin| places[bin]),
+            Order::Node => {
+                let mut rare = E::Cell::default();
+                for &bin in &order {
+                    is_rare[bin] = cells[bin].n() < self.engine.min_samples_category();
+                    if is_rare[bin] {
+                        rare.add(&cells[bin]);
+                    }
+                }
+                let mean_of = |bin: usize| if is_rare[bin] { &rare } else { &cells[bin] };
+                sort_by(&mut order, |a, b| {
+                    let by_mean = self.engine.compare_means(mean_of(a), mean_of(b));
+                    by_mean.then(is_rare[a].cmp(&is_rare[b])).then(a.cmp(&b))
+                });
+            }
         }
-        sort_by(&mut order, |a, b| self.engine.compare_means(&cells[a], &cells[b]).then(a.cmp(&b)));
         let (mut left, mut set) = (E::Cell::default(), [0; 4]);
-        for (place, &bin) in order.iter().enumerate().take(order.len() - 1) {
+        for (place, pair) in order.windows(2).enumerate() {
+            let bin = pair[0];
             left.add(&cells[bin]);
             set[bin / 64] |= 1 << (bin % 64);
+            if is_rare[bin] && is_rare[pair[1]] {
+                continue;
+            }
             let score = self.engine.score(self.at, &left);
             if score > f64::NEG_INFINITY && score >= self.engine.floor(best) {
                 let between = Candidate::between(feature, place as u32, place as u32 + 1, left.n() as usize);

@@ -20,7 +20,7 @@ use crate::rng::NodeKey;
 use crate::runtime::Runtime;
 
 /// Facts about rows that all trees on these rows share.
-pub(super) struct KnownRows {
+pub(crate) struct KnownRows {
     /// For each row a number that equal rows have in common.
     contents: Vec<u64>,
     /// For each row, all later ones that are equal to it and the row itself; none for the later ones.
@@ -29,7 +29,7 @@ pub(super) struct KnownRows {
 
 /// Some rows that are equal.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Equals {
+pub(crate) struct Equals {
     pub n_rows: u32,
     pub weight: f64,
 }

@@ -27,6 +27,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 pub use grow::{grow_forest, grow_tree};
+pub(crate) use halves::{Equals, KnownRows};
 pub use isolation::{IsolationParams, grow_isolation_forest, grow_isolation_forest_of_numbers, tree_features};
 pub use lazy::{Explored, Kernel, LazyForest};
 pub use neighbours::Nearest;

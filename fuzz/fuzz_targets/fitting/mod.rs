@@ -2,6 +2,7 @@
 //! to compute the same.
 #![allow(dead_code, reason = "no target needs all of it")]
 
+pub mod boosting;
 pub mod bytes;
 pub mod cases;
 pub mod engine;

@@ -30,6 +30,13 @@ pub fn stored(case: &Case, choice: u8) -> Dataset {
     data.with_categories(&case.n_categories).expect("codes below the number of categories")
 }
 
+/// The same data set in a storage whose values have ranks, as boosting needs.
+pub fn encoded(case: &Case, choice: u8) -> Dataset {
+    const KINDS: [u8; 9] = [0, 1, 2, 3, 4, 5, 8, 9, 12];
+    let (kind, of_element) = (choice % N_STORAGES, choice / N_STORAGES % 4);
+    stored(case, of_element * N_STORAGES + KINDS[usize::from(kind) % KINDS.len()])
+}
+
 fn of_type<T: Element<Value: TableValue>>(case: &Case, kind: u8, element: impl Fn(f64) -> T + Copy) -> Dataset {
     let (x, seed, runtime) = (&case.x, case.seed, runtime(1));
     let (n, m) = x.dim();

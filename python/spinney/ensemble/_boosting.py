@@ -146,12 +146,8 @@ class BaseGradientBoosting(BoostedTrees, BaseTreeEstimator):
             return
         if self.min_weight_fraction_leaf:
             self._reject("min_weight_fraction_leaf", f"0.0 with {by}")
-        if self.min_samples_category != 1:
-            self._reject("min_samples_category", f"1 with {by}")
         if self.feature_sampling != "all":
             self._reject("feature_sampling", f"'all' with {by}")
-        if self.category_order == "tree":
-            self._reject("category_order", f"'auto' or 'node' with {by}")
 
     def _check_losses(self) -> None:
         if not isinstance(self.loss, str) or self.loss not in self._losses:

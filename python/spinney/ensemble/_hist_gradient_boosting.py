@@ -67,8 +67,7 @@ class HistGradientBoostingClassifier(HistogramBoosting, BoostingOfClasses, Histo
         Groups of features that may interact: each path of a tree has features of one group alone. A
         sequence of collections of feature numbers, in which features that are in none of them are
         one more group; "pairwise": all groups of two; "no_interactions": each feature alone. None:
-        no constraint. Takes no `min_weight_fraction_leaf`, no `min_samples_category`, no
-        `feature_sampling="active"` and no `category_order="tree"`.
+        no constraint. Takes no `min_weight_fraction_leaf` and no `feature_sampling="active"`.
     warm_start : bool, default=False
         If True, a further call of `fit` keeps the trees and adds rounds until there are
         `n_estimators`.
@@ -238,8 +237,7 @@ class HistGradientBoostingRegressor(HistogramBoosting, BoostingOfNumbers, Histog
         Groups of features that may interact: each path of a tree has features of one group alone. A
         sequence of collections of feature numbers, in which features that are in none of them are
         one more group; "pairwise": all groups of two; "no_interactions": each feature alone. None:
-        no constraint. Takes no `min_weight_fraction_leaf`, no `min_samples_category`, no
-        `feature_sampling="active"` and no `category_order="tree"`.
+        no constraint. Takes no `min_weight_fraction_leaf` and no `feature_sampling="active"`.
     warm_start : bool, default=False
         If True, a further call of `fit` keeps the trees and adds rounds until there are
         `n_estimators`.

@@ -48,7 +48,7 @@ class HistogramBoosting(BaseGradientBoosting):
     ccp_alpha: Any = 0.0
     feature_sampling: Any = "all"
     min_samples_category: Any = 1
-    category_order: Any = "node"
+    category_order: Any = "auto"
     second_order: Any = True
     _names_constraints: ClassVar[bool] = True
     _expects_types: ClassVar[bool] = False
