@@ -446,6 +446,8 @@ class CausalForest(Stored, AverageEffects, ExplainedEffects, TreeParameters):
         what = "samples of positive weight" if len(units.groups) == units.n_units else "groups"
         max_samples: Any = self.max_samples
         share = 1 if isinstance(max_samples, Integral) else units.n_units
+        if units.n_units < 4:
+            raise ValueError(f"There must be at least four {what}. Got {units.n_units}.")
         n_draws = int(max_samples * share)
         n_growing = round(self.honest_fraction * n_draws) if self.honest else 0
         if self.honest:
