@@ -35,6 +35,9 @@ def read_groups(groups: Any, n_samples: int, is_drawn: NDArray[np.bool_]) -> NDA
         raise ValueError(
             f"groups must have a value for each of the {n_samples} samples of X. Got {len(names)}."
         )
+    n_missing = np.count_nonzero([name is None or name != name for name in names.tolist()])
+    if n_missing:
+        raise ValueError(f"groups must be known for each sample. Got {n_missing} missing values.")
     if names.dtype.kind == "O":
         names = names.astype(str)
     _, firsts, codes = np.unique(names[is_drawn], return_index=True, return_inverse=True)

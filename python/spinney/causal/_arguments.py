@@ -52,6 +52,8 @@ def read_treatments(
     """
     array = _read_column(T, "T", n_samples)
     labels = None
+    if array.dtype.kind in "mM":
+        raise ValueError(f"T must be numbers, bools or two labels. Got {array.dtype}.")
     if array.dtype.kind not in "biuf":
         try:
             numbers = np.array(array, dtype=np.float64)
@@ -110,7 +112,10 @@ def _read_column(values: Any, name: str, n_samples: int) -> NDArray[Any]:
         raise ValueError(
             f"{name} must be an array-like of a value for each sample. Got {values!r}."
         )
-    array: NDArray[Any] = column_or_1d(np.asarray(values))
+    given = np.asarray(values)
+    if given.dtype.kind == "c":
+        raise ValueError(f"{name} must hold real numbers. Got {given.dtype}.")
+    array: NDArray[Any] = column_or_1d(given)
     if len(array) != n_samples:
         raise ValueError(
             f"{name} must have a value for each of the {n_samples} samples of X. Got {len(array)}."

@@ -131,7 +131,10 @@ class AverageEffects:
         scored, rows = self._list_scored(subset)
         design = np.ones((len(rows), 1))
         if A is not None:
-            table = np.asarray(A, dtype=np.float64)
+            try:
+                table = np.asarray(A, dtype=np.float64)
+            except (TypeError, ValueError) as error:
+                raise ValueError(f"A must be an array-like of numbers: {error}") from None
             table = table.reshape(-1, 1) if table.ndim == 1 else table
             if table.ndim != 2 or len(table) != len(self._treatments):
                 raise ValueError(

@@ -11,6 +11,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.model_selection import GroupKFold, KFold
 from sklearn.utils.validation import has_fit_parameter
 
+from spinney._common.checks import is_bool
 from spinney._common.rows import take_rows
 from spinney._fit.draws import Draws
 from spinney._fit.task import Task
@@ -54,10 +55,16 @@ class Centring(NamedTuple):
         """
         if model is None:
             expected = self._predict_oob(target, seed)
-        elif isinstance(model, Real) and np.isfinite(float(model)):
-            expected = np.full(len(target), float(model))
-        elif hasattr(model, "fit"):
+        elif hasattr(model, "fit") and not isinstance(model, type):
             expected = self._cross_fit(model, name, target, seed)
+        elif np.ndim(model) == 0:
+            is_number = isinstance(model, Real) and not is_bool(model)
+            if not (is_number and np.isfinite(float(model))):
+                raise ValueError(
+                    f"{name} must be None, a finite number, an array-like of a value for each "
+                    f"sample, or an estimator. Got {model!r}."
+                )
+            expected = np.full(len(target), float(model))
         else:
             expected = read_numbers(model, name, len(target))
         expected[self.units.groups < 0] = np.nan
@@ -103,6 +110,8 @@ class Centring(NamedTuple):
             if is_grouped
             else KFold(self.cv, shuffle=True, random_state=random_state)
         )
+        if is_grouped and self.units.n_units < self.cv:
+            raise ValueError(f"cv must be at most the {self.units.n_units} groups. Got {self.cv}.")
         if self.weights is not None and not has_fit_parameter(model, "sample_weight"):
             raise ValueError(
                 f"{name} must take sample_weight in fit, because there are weights. "

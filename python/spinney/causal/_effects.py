@@ -150,7 +150,7 @@ class EffectPredictions(FeatureReader):
         effects : ndarray of shape (n_samples,)
             float64.
         """
-        effects: NDArray[np.float64] = (T1 - T0) * self.predict(X)
+        effects: NDArray[np.float64] = _find_change(T0, T1) * self.predict(X)
         return effects
 
     def effect_interval(
@@ -173,8 +173,9 @@ class EffectPredictions(FeatureReader):
             float64.
         """
         check_alpha(alpha)
+        change = _find_change(T0, T1)
         effects, errors = self._predict_both(X)
-        return find_intervals((T1 - T0) * effects, abs(T1 - T0) * errors, alpha)
+        return find_intervals(change * effects, abs(change) * errors, alpha)
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
@@ -190,6 +191,13 @@ class EffectPredictions(FeatureReader):
         """
         check_is_fitted(self)
         return self.forest_.compute_feature_importances()
+
+
+def _find_change(T0: Any, T1: Any) -> float:
+    for name, amount in (("T0", T0), ("T1", T1)):
+        if not (isinstance(amount, Real) and np.isfinite(float(amount))):
+            raise ValueError(f"{name} must be a finite number. Got {amount!r}.")
+    return float(T1) - float(T0)
 
 
 def check_alpha(alpha: Any) -> None:

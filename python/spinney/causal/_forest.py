@@ -446,6 +446,8 @@ class CausalForest(Stored, AverageEffects, ExplainedEffects, TreeParameters):
         what = "samples of positive weight" if len(units.groups) == units.n_units else "groups"
         max_samples: Any = self.max_samples
         share = 1 if isinstance(max_samples, Integral) else units.n_units
+        if units.n_units < 4:
+            raise ValueError(f"There must be at least four {what}. Got {units.n_units}.")
         n_draws = int(max_samples * share)
         n_growing = round(self.honest_fraction * n_draws) if self.honest else 0
         if self.honest:
@@ -578,24 +580,13 @@ class CausalForest(Stored, AverageEffects, ExplainedEffects, TreeParameters):
         counts = count_categories(self.categories_) or []
         if (counts if any(counts) else []) != forest.n_categories:
             return "categories_ has other numbers of categories than the trees"
-        optional = {"_weights", "_spread", "_instruments", "_compliance", "expected_z_"}
-        kinds: dict[str, Any] = {
-            "_treatments": np.float64,
-            "_outcomes": np.float64,
-            "_weights": np.float64,
-            "_spread": np.float64,
-            "_instruments": np.float64,
-            "_compliance": np.float64,
-            "expected_z_": np.float64,
-            "_groups": np.int64,
-            "oob_prediction_": np.float64,
-            "expected_y_": np.float64,
-            "expected_t_": np.float64,
-        }
-        for name, dtype in kinds.items():
+        always = ("_treatments", "_outcomes", "oob_prediction_", "expected_y_", "expected_t_")
+        optional = ("_weights", "_spread", "_instruments", "_compliance", "expected_z_")
+        for name in ("_groups", *always, *optional):
             array = getattr(self, name)
             if array is None and name in optional:
                 continue
+            dtype = np.int64 if name == "_groups" else np.float64
             if array.dtype != dtype or array.shape != self._treatments.shape:
                 return f"{name} is no array of a value for each training sample"
         if type(self.subforest_size) is not int or len(forest) < 2 * self.subforest_size:
