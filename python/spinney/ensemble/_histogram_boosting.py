@@ -96,10 +96,8 @@ class HistogramBoosting(BaseGradientBoosting):
     def _check_own_params(self) -> None:
         name = type(self).__name__
         check_int(name, "max_iter", self.max_iter, 1)
-        most_bins = self.max_bins
-        if most_bins is not None and not (
-            isinstance(most_bins, Integral) and 2 <= most_bins <= 255
-        ):
+        most = self.max_bins
+        if not (most is None or (isinstance(most, Integral) and 2 <= int(most) <= 255)):
             self._reject("max_bins", "an int in the range [2, 255] or None")
         is_auto = isinstance(self.early_stopping, str) and self.early_stopping == "auto"
         if not is_auto and not is_bool(self.early_stopping):

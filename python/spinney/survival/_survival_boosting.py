@@ -126,7 +126,7 @@ class SurvivalBoosting(SurvivalTarget, SurvivalCurves, BaseGradientBoosting):
             if not weights.any():
                 raise ValueError(_NO_EVENT)
         if self.loss == "squared":
-            y = np.log(np.where(weights > 0, y, 1.0))
+            y = np.log(np.where(np.signbit(y), 1.0, y))
         if self.loss != "coxph":
             start = np.average(y, weights=weights)
         self._start = np.array([start])
