@@ -144,6 +144,11 @@ impl Rounds {
         let pays = matches!(data.columns(), Columns::Dense(_)) || params.tree().max_leaf_nodes.is_some();
         let needs_bins = is_newton || (pays && exact::may_serve(&data, params.tree()));
         let bins = if needs_bins { Bins::of((&data, target.weights()), settings.max_bins, runtime)? } else { None };
+        if is_newton && bins.is_none() {
+            let (got, expected) =
+                ("values for random thresholds".into(), "ranks, which second derivatives need".into());
+            return Err(Error::InvalidArgument { name: "the encoding of the data", got, expected });
+        }
         let halves = match &bins {
             Some(bins) if is_newton => Halves::of((&data, bins), &target, &params, runtime)?,
             _ => None,
