@@ -39,7 +39,7 @@ impl Visitor for SearchBench<'_, '_> {
         let search = Search::new(data, target, criterion, params, total_weight, runtime)?;
         let node = Node {
             samples: &samples,
-            n_entries: search.n_entries(samples.ids()),
+            n_entries: search.data.n_entries(samples.ids()),
             totals: &totals,
             key: NodeKey::root(0, 0),
             constants: &ConstantFeatures::none(data.n_features()),

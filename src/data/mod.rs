@@ -315,7 +315,7 @@ impl Dataset {
     }
 
     /// How many entries these rows store: cells of dense data, nonzeros of sparse data. O(rows).
-    pub(crate) fn n_entries(&self, samples: &[u32]) -> usize {
+    pub fn n_entries(&self, samples: &[u32]) -> usize {
         match self.columns() {
             Columns::Dense(_) => samples.len() * self.n_features(),
             Columns::Sparse(columns) => samples.iter().map(|&sample| columns.row_nnz(sample)).sum(),
