@@ -3,6 +3,7 @@
 from itertools import combinations, product
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.linear_model import LinearRegression, LogisticRegression
@@ -349,6 +350,7 @@ X, T, Y = make_data()
         ({"groups": [1, 2]}, "groups must have a value for each"),
         ({"groups": [1] * N}, "must be at least four groups. Got 1"),
         ({"groups": [None, *(["a", "b"] * 60)[1:]]}, "groups must be known.*1 missing"),
+        ({"groups": [pd.NA, *(["a", "b"] * 60)[1:]]}, "groups must be known.*1 missing"),
         ({"groups": [np.nan, *range(1, N)]}, "groups must be known.*1 missing"),
         ({"groups": np.arange(N) % 4, "model_y": LinearRegression()}, "cv must be at most the 4"),
         ({"T": np.array(["2026-01-01", "2026-01-02"] * 60, dtype="M8[D]")}, "T must be numbers"),

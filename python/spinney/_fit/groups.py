@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import column_or_1d
 
+from spinney._data.levels import is_missing
 from spinney._fit.draws import Draws, Subforests, count_draws_without_replacement
 
 
@@ -35,10 +36,13 @@ def read_groups(groups: Any, n_samples: int, is_drawn: NDArray[np.bool_]) -> NDA
         raise ValueError(
             f"groups must have a value for each of the {n_samples} samples of X. Got {len(names)}."
         )
-    n_missing = np.count_nonzero([name is None or name != name for name in names.tolist()])
+    is_object = names.dtype.kind == "O"
+    n_missing = np.count_nonzero(
+        [is_missing(name) for name in names] if is_object else names != names
+    )
     if n_missing:
         raise ValueError(f"groups must be known for each sample. Got {n_missing} missing values.")
-    if names.dtype.kind == "O":
+    if is_object:
         names = names.astype(str)
     _, firsts, codes = np.unique(names[is_drawn], return_index=True, return_inverse=True)
     places = np.empty(len(firsts), dtype=np.int64)
