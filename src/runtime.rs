@@ -166,8 +166,8 @@ impl<'a> Runtime<'a> {
         self.spread(items, &f)
     }
 
-    /// [`map`](Self::map) on several threads, compiled once for each type of items and results: some functions
-    /// are compiled for each criterion.
+    /// [`map`](Self::map) on several threads, compiled once for each type of items and results: some
+    /// functions are compiled for each criterion.
     fn spread<T: Send, R: Send>(&self, items: Vec<T>, f: &(dyn Fn(T) -> Result<R> + Sync)) -> Result<Vec<R>> {
         let slots: Vec<Slot<T, R>> = items.into_iter().map(Slot::new).collect();
         self.for_each(slots.len(), &|at| slots[at].fill(f))?;

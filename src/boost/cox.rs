@@ -5,8 +5,9 @@
 //!
 //! A target is the time of a row, negative (or minus zero) if it is censored.
 
-use crate::num::sort_by;
 use std::cmp::Ordering;
+
+use crate::num::sort_by;
 
 /// The rows by their times, which tell who is at risk when.
 pub struct RiskSets {

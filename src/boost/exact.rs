@@ -14,7 +14,7 @@ use crate::criterion::Statistics;
 use crate::criterion::squared_error::{SquaredError, SumTotals};
 use crate::criterion::sums::SumPushed;
 use crate::criterion::weights::SmallWeights;
-use crate::data::target::{TargetValues, Weights};
+use crate::data::target::TargetValues;
 use crate::data::{Dataset, Target};
 use crate::error::Result;
 use crate::grow::best_first::improvement;
@@ -59,8 +59,7 @@ pub fn grow(
 ) -> Result<Option<Grown>> {
     // All rows of the bag weigh 1, and sums fit in 64 bits.
     let TargetValues::Numbers(numbers) = target.values() else { return Ok(None) };
-    let is_unit = matches!(target.weights(), Weights::Unit | Weights::Present(_));
-    if !is_unit || !numbers.sums_fit_i64 || !may_serve(data, params) {
+    if !target.weights().are_unit() || !numbers.sums_fit_i64 || !may_serve(data, params) {
         return Ok(None);
     }
     let criterion = Criterion::new(numbers, SmallWeights(None));

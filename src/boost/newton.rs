@@ -99,8 +99,7 @@ pub fn grow(
     runtime: &Runtime<'_>,
 ) -> Result<Grown> {
     let extremes = Extremes::of(target.weights(), derivatives, runtime)?;
-    let is_unit = matches!(target.weights(), Weights::Unit | Weights::Present(_));
-    let is_constant = is_unit && extremes.least_curvature == extremes.most_curvature;
+    let is_constant = target.weights().are_unit() && extremes.least_curvature == extremes.most_curvature;
     let given = (target, derivatives, &extremes);
     let is_short = is_constant || (!regularization.reads_bins && extremes.least_curvature >= 0.0);
     if is_short && Short::holds(target.n_samples()) {

@@ -53,6 +53,11 @@ impl Weights {
         }
     }
 
+    /// Whether all samples that take part weigh 1.
+    pub fn are_unit(&self) -> bool {
+        matches!(self, Self::Unit | Self::Present(_))
+    }
+
     /// Weights of 1 in the place of all weights above 0.
     pub(super) fn equal(&self, n_samples: usize, n_outputs: usize) -> Self {
         match self {
