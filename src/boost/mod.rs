@@ -35,7 +35,7 @@ pub use objective::{Objective, Predicted};
 use crate::data::target::Weights;
 use crate::data::{Columns, Dataset, Target};
 use crate::error::{Error, Result};
-use crate::forest::{Member, grow_tree};
+use crate::forest::{KnownRows, Member, grow_tree_of};
 use crate::params::{ValidForestParams, ValidTreeParams};
 use crate::runtime::Runtime;
 use crate::tree::packed::PackedTree;
@@ -60,7 +60,9 @@ pub struct Rounds {
     params: ValidForestParams,
     /// If trees of these data can be grown on bins.
     bins: Option<Bins>,
-    /// If each tree orders categories by half of its rows.
+    /// If each tree orders categories by half of its rows: the rows, and the features if trees are grown by
+    /// second derivatives.
+    known: Option<Arc<KnownRows>>,
     halves: Option<Halves>,
     settings: Settings,
     /// The target of each row, or the number of its class.
@@ -89,6 +91,14 @@ pub struct Settings {
     pub max_bins: Option<usize>,
     /// The chance of each earlier round to be dropped while a round is grown.
     pub dropout_rate: f64,
+}
+
+/// The rows that the trees of a round are grown on.
+struct Bag {
+    /// Has their weights.
+    target: Target,
+    /// As [`Rounds::known`].
+    known: Option<Arc<KnownRows>>,
 }
 
 /// What the rounds of one call need besides the state.
@@ -139,7 +149,7 @@ impl Rounds {
             weights => Some((0..n).map(|row| weights.get(row) as f64).collect()),
         };
         let is_newton = settings.needs_newton(params.tree());
-        let data = if is_newton { data.identified(&target, None, runtime)?.into_owned() } else { data };
+        let data = data.identified(&target, None, runtime)?.into_owned();
         // Of sparse data, `grow` is quicker unless nodes are split best first (`benches/peers/boosting.py`).
         let pays = matches!(data.columns(), Columns::Dense(_)) || params.tree().max_leaf_nodes.is_some();
         let needs_bins = is_newton || (pays && exact::may_serve(&data, params.tree()));
@@ -149,15 +159,20 @@ impl Rounds {
                 ("values for random thresholds".into(), "ranks, which second derivatives need".into());
             return Err(Error::InvalidArgument { name: "the encoding of the data", got, expected });
         }
-        let halves = match &bins {
-            Some(bins) if is_newton => Halves::of((&data, bins), &target, &params, runtime)?,
+        let most = params.most_ordered_by_node().filter(|&most| data.features_with_more(most).next().is_some());
+        let known = match most {
+            Some(most) => Some(Arc::new(KnownRows::new(&data, None, &target, most, runtime)?)),
+            None => None,
+        };
+        let halves = match (&bins, most) {
+            (Some(bins), Some(most)) if is_newton => Some(Halves::of(&data, bins, most)),
             _ => None,
         };
         let raw = vec![0.0; n_raw];
         // As in scikit-learn, losses before the first round know no residuals.
         let delta = 0.5;
         let mut rounds =
-            Self { data, target, params, bins, halves, settings, y, weights, start, sums, raw, delta, members };
+            Self { data, target, params, bins, known, halves, settings, y, weights, start, sums, raw, delta, members };
         rounds.predict_raw(runtime)?;
         Ok(rounds)
     }
@@ -194,14 +209,14 @@ impl Rounds {
             self.delta = all.quantile(level, |row| (self.y[row] - self.raw[row]).abs());
         }
         let bag = match draw.in_bag {
-            None => self.target.clone(),
+            None => Bag { target: self.target.clone(), known: self.known.clone() },
             Some(in_bag) => {
-                self.target.reweighted(&in_bag.iter().map(|&is_in| u32::from(is_in)).collect::<Vec<_>>())?
+                let counts: Vec<u32> = in_bag.iter().map(|&is_in| u32::from(is_in)).collect();
+                let target = self.target.reweighted(&counts)?;
+                let known = self.known.as_ref().map(|known| Arc::new(known.reweighted(&target)));
+                Bag { target, known }
             }
         };
-        if let (Some(bins), true) = (&self.bins, self.halves.is_some() && draw.in_bag.is_some()) {
-            self.halves = Halves::of((&self.data, bins), &bag, &self.params, runtime)?;
-        }
         let pulls = self.settings.objective.pulls(self.predicted(), runtime)?;
         for (tree, (pulls, &seed)) in pulls.iter().zip(draw.seeds).enumerate() {
             self.grow(tree, pulls, &bag, (seed, dropped.share()), runtime)?;
@@ -218,7 +233,7 @@ impl Rounds {
         &mut self,
         tree: usize,
         pulls: &[f64],
-        bag: &Target,
+        bag: &Bag,
         (seed, share): (u64, f64),
         runtime: &Runtime<'_>,
     ) -> Result<()> {
@@ -236,7 +251,7 @@ impl Rounds {
                 return grown.nodes().value[node];
             }
             let of_node = by_node.of(node);
-            let rows = match bag.weights() {
+            let rows = match bag.target.weights() {
                 Weights::Unit => Cow::Borrowed(of_node),
                 weights => of_node.iter().copied().filter(|&row| weights.is_positive(row as usize)).collect(),
             };
@@ -272,20 +287,20 @@ impl Rounds {
         &self,
         tree: usize,
         pulls: &[f64],
-        bag: &Target,
+        bag: &Bag,
         params: &ValidForestParams,
         runtime: &Runtime<'_>,
     ) -> Result<Grown> {
         let settings = &self.settings;
         let by_columns = |target: &Target| {
-            let tree = grow_tree(&self.data, target, params, runtime)?;
+            let tree = grow_tree_of(&self.data, target, bag.known.clone(), params, runtime)?;
             Ok(Grown::without_rows(tree))
         };
         let Some(bins) = &self.bins else {
-            return by_columns(&bag.refilled(pulls)?);
+            return by_columns(&bag.target.refilled(pulls)?);
         };
         if !settings.needs_newton(params.tree()) {
-            let target = bag.refilled(pulls)?;
+            let target = bag.target.refilled(pulls)?;
             let grown = exact::grow(&self.data, bins, &target, params.tree(), runtime)?;
             return grown.map_or_else(|| by_columns(&target), Ok);
         }
@@ -296,12 +311,14 @@ impl Rounds {
         let derivatives = Derivatives { pulls, curvatures: &curvatures };
         let (l2, reads_bins) = (settings.l2.unwrap_or(0.0), settings.max_bins.is_none());
         let seed = params.tree().seed;
-        let orders = match &self.halves {
-            Some(halves) => halves.orders((&self.data, bins), &derivatives, (l2, seed), runtime)?,
-            None => Orders::new(),
+        let orders = match (&self.halves, &bag.known) {
+            (Some(halves), Some(known)) => {
+                halves.orders((&self.data, bins, known), &derivatives, (l2, seed), runtime)?
+            }
+            _ => Orders::new(),
         };
         let regularization = Regularization { l2, reads_bins, orders: &orders };
-        newton::grow((&self.data, bins), (bag, &derivatives), params.tree(), regularization, runtime)
+        newton::grow((&self.data, bins), (&bag.target, &derivatives), params.tree(), regularization, runtime)
     }
 
     fn leaf_rows<'a>(&'a self, pulls: &'a [f64]) -> LeafRows<'a> {

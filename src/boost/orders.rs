@@ -10,10 +10,10 @@
 
 use super::bins::{Bins, MAX_BINS};
 use super::newton::Derivatives;
-use crate::data::{Dataset, Target};
+use crate::data::Dataset;
 use crate::error::Result;
 use crate::forest::{Equals, KnownRows};
-use crate::params::{MANY_CATEGORIES, ValidForestParams};
+use crate::params::MANY_CATEGORIES;
 use crate::runtime::Runtime;
 
 /// What is added to the sum of second derivatives of a category, as where nodes order categories.
@@ -38,9 +38,8 @@ pub enum Order {
 /// By feature; nothing if all are ordered by the rows of each node.
 pub type Orders = Vec<Order>;
 
-/// What the trees on some rows share.
+/// The features whose categories each tree orders by half of its rows.
 pub struct Halves {
-    rows: KnownRows,
     features: Vec<Feature>,
 }
 
@@ -56,39 +55,26 @@ struct Feature {
 type Sums = [f64; 2];
 
 impl Halves {
-    /// Reads the rows of positive weight; nothing if nodes order all categories. O(cells).
-    pub fn of(
-        (data, bins): (&Dataset, &Bins),
-        target: &Target,
-        params: &ValidForestParams,
-        runtime: &Runtime<'_>,
-    ) -> Result<Option<Self>> {
-        let Some(most) = params.most_ordered_by_node() else { return Ok(None) };
-        let features: Vec<Feature> = data
-            .features_with_more(most)
-            .map(|number| Feature::new(data, bins, number))
-            .filter(|feature| feature.n_categories > most)
-            .collect();
-        if features.is_empty() {
-            return Ok(None);
-        }
-        Ok(Some(Self { rows: KnownRows::new(data, None, target, most, runtime)?, features }))
+    /// The features of more than `most` categories. O(ranks).
+    pub fn of(data: &Dataset, bins: &Bins, most: usize) -> Self {
+        let features = data.features_with_more(most).map(|number| Feature::new(data, bins, number));
+        Self { features: features.filter(|feature| feature.n_categories > most).collect() }
     }
 
-    /// The orders of the tree with this seed. O(rows) for each feature that is ordered.
+    /// The orders of the tree with this seed, whose rows are `known`. O(rows) for each feature that is ordered.
     pub fn orders(
         &self,
-        (data, bins): (&Dataset, &Bins),
+        (data, bins, known): (&Dataset, &Bins, &KnownRows),
         derivatives: &Derivatives<'_>,
         (l2, seed): (f64, u64),
         runtime: &Runtime<'_>,
     ) -> Result<Orders> {
-        let in_second = self.rows.in_second_half(seed);
+        let in_second = known.in_second_half(seed);
         // A row is listed for each half that rows which equal it are in.
         let (mut rows, mut of_rows) = (Vec::new(), Vec::new());
         let mut totals = [Sums::default(); 2];
         for (row, &n_second) in in_second.iter().enumerate() {
-            let Equals { n_rows, weight } = self.rows.of(row);
+            let Equals { n_rows, weight } = known.of(row);
             for (half, n) in [n_rows - n_second, n_second].into_iter().enumerate() {
                 if n > 0 {
                     let weight = weight * f64::from(n) / f64::from(n_rows);

@@ -64,9 +64,21 @@ pub fn grow_forest(
 pub fn grow_tree(data: &Dataset, target: &Target, params: &ValidForestParams, runtime: &Runtime<'_>) -> Result<Tree> {
     check_lengths(data, target)?;
     let data = data.identified(target, None, runtime)?;
-    let bags = Bags::new(target, params, None)?;
+    grow_tree_of(&data, target, None, params, runtime)
+}
+
+/// [`grow_tree`] on data that are [identified](Dataset::identified). `known` are the rows of the target,
+/// where the caller has them.
+pub(crate) fn grow_tree_of(
+    data: &Dataset,
+    target: &Target,
+    known: Option<Arc<KnownRows>>,
+    params: &ValidForestParams,
+    runtime: &Runtime<'_>,
+) -> Result<Tree> {
+    let bags = Bags { rows: known.map_or_else(OnceLock::new, OnceLock::from), ..Bags::new(target, params, None)? };
     let bag = bags.bag(0, runtime)?;
-    let data = bags.order(&data, None, &bag, runtime)?;
+    let data = bags.order(data, None, &bag, runtime)?;
     grow(&data, &bag.target, &params.tree, 0, runtime)
 }
 
@@ -79,7 +91,7 @@ pub(crate) struct Bags<'a> {
     target: Cow<'a, Target>,
     params: &'a ValidForestParams,
     categories: KnownCategories,
-    rows: OnceLock<KnownRows>,
+    rows: OnceLock<Arc<KnownRows>>,
 }
 
 /// The rows that a tree is grown on, as a target with the tree's weights.
@@ -158,7 +170,7 @@ impl<'a> Bags<'a> {
         let known = if let Some(known) = self.rows.get() {
             known
         } else {
-            let known = KnownRows::new(data, rows, target, most, runtime)?;
+            let known = Arc::new(KnownRows::new(data, rows, target, most, runtime)?);
             self.rows.get_or_init(|| known)
         };
         order(Sample::Halves(known, &known.in_second_half(bag.seed)))

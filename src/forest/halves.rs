@@ -11,6 +11,7 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::Arc;
 
 use super::copies::are_counts;
 use crate::data::contents::{MOST_FEATURES, RowsOf};
@@ -21,10 +22,18 @@ use crate::runtime::Runtime;
 
 /// Facts about rows that all trees on these rows share.
 pub(crate) struct KnownRows {
-    /// For each row a number that equal rows have in common.
-    contents: Vec<u64>,
+    contents: Arc<Contents>,
     /// For each row, all later ones that are equal to it and the row itself; none for the later ones.
     equals: Vec<Equals>,
+}
+
+/// What rows hold.
+struct Contents {
+    /// For each row a number that equal rows have in common.
+    of_rows: Vec<u64>,
+    /// For each row, the number of the rows that are equal to it.
+    groups: Vec<u32>,
+    n_groups: u32,
 }
 
 /// Some rows that are equal.
@@ -45,22 +54,38 @@ impl KnownRows {
         most: usize,
         runtime: &Runtime<'_>,
     ) -> Result<Self> {
-        let n_samples = target.n_samples();
         let rows = target.weighted_samples();
-        let of_rows = read_contents(&RowsOf { data, numbers, target, rows: &rows }, most, runtime)?;
-        let mut contents = vec![0; n_samples];
-        rows.iter().zip(of_rows).for_each(|(&row, of_row)| contents[row as usize] = of_row);
-        let are_counts = are_counts(target, &rows);
-        let rows: Vec<usize> = rows.into_iter().map(|row| row as usize).collect();
-        let weight = |row: usize| target.weights().get(row) as f64 * target.weight_unit();
-        let mut firsts = HashMap::with_capacity_and_hasher(rows.len(), BuildHasherDefault::<IsHash>::default());
-        let mut equals = vec![Equals::default(); n_samples];
-        for &row in &rows {
-            let of_contents: &mut Equals = &mut equals[*firsts.entry(contents[row]).or_insert(row)];
-            of_contents.n_rows = of_contents.n_rows.saturating_add(if are_counts { weight(row) as u32 } else { 1 });
-            of_contents.weight += weight(row);
+        let read = read_contents(&RowsOf { data, numbers, target, rows: &rows }, most, runtime)?;
+        let (mut of_rows, mut groups) = (vec![0; target.n_samples()], vec![0; target.n_samples()]);
+        let mut of_contents = HashMap::with_capacity_and_hasher(rows.len(), BuildHasherDefault::<IsHash>::default());
+        for (&row, contents) in rows.iter().zip(read) {
+            let next = of_contents.len() as u32;
+            groups[row as usize] = *of_contents.entry(contents).or_insert(next);
+            of_rows[row as usize] = contents;
         }
-        Ok(Self { contents, equals })
+        let contents = Contents { of_rows, groups, n_groups: of_contents.len() as u32 };
+        Ok(Self::weighted(Arc::new(contents), target))
+    }
+
+    /// The same rows with the weights of another target. Rows that weighed nothing weigh nothing there.
+    /// O(rows).
+    pub fn reweighted(&self, target: &Target) -> Self {
+        Self::weighted(Arc::clone(&self.contents), target)
+    }
+
+    fn weighted(contents: Arc<Contents>, target: &Target) -> Self {
+        let rows = target.weighted_samples();
+        let are_counts = are_counts(target, &rows);
+        let weight = |row: usize| target.weights().get(row) as f64 * target.weight_unit();
+        let mut firsts = vec![None; contents.n_groups as usize];
+        let mut equals = vec![Equals::default(); target.n_samples()];
+        for row in rows.into_iter().map(|row| row as usize) {
+            let first = *firsts[contents.groups[row] as usize].get_or_insert(row);
+            let of_group = &mut equals[first];
+            of_group.n_rows = of_group.n_rows.saturating_add(if are_counts { weight(row) as u32 } else { 1 });
+            of_group.weight += weight(row);
+        }
+        Self { contents, equals }
     }
 
     /// The rows that are equal to this one and come later, together with it; none if one that is
@@ -73,7 +98,7 @@ impl KnownRows {
     /// with this seed.
     pub fn in_second_half(&self, seed: u64) -> Vec<u32> {
         let key = NodeKey::root(seed, 0);
-        let rows = self.contents.iter().zip(&self.equals);
+        let rows = self.contents.of_rows.iter().zip(&self.equals);
         rows.map(|(&contents, equals)| key.in_second_half(contents, equals.n_rows)).collect()
     }
 }

@@ -26,6 +26,7 @@ pub(crate) mod waves;
 use std::ops::Range;
 use std::sync::Arc;
 
+pub(crate) use grow::grow_tree_of;
 pub use grow::{grow_forest, grow_tree};
 pub(crate) use halves::{Equals, KnownRows};
 pub use isolation::{IsolationParams, grow_isolation_forest, grow_isolation_forest_of_numbers, tree_features};
