@@ -78,5 +78,5 @@ impl Forms for Loaded<'_> {
     type Packed = NotPacked;
     type Small = NotSmall;
     type Several = NotSmall;
-    type Wide = NotSmall;
+    type Wide = SmallKernel<Filter<Self>>;
 }

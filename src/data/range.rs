@@ -56,10 +56,17 @@ impl Range {
 
     /// Whether fixed-point targets of `bits` bits tell enough of the values apart.
     pub fn is_resolved(&self, bits: u32) -> bool {
-        self.scale(bits).is_none_or(|scale| {
-            let is_at_least = |width: f64, bits| scale_by_power_of_two(width, scale) >= 2f64.powi(bits);
-            (self.spread == 0.0 || is_at_least(self.spread, RESOLUTION_BITS)) && is_at_least(self.least_gap, 0)
-        })
+        self.is_spread(bits) && self.is_at_least(self.least_gap, 0, bits)
+    }
+
+    /// Whether the middle half of the distinct values spans many units of fixed-point targets of `bits` bits.
+    pub fn is_spread(&self, bits: u32) -> bool {
+        self.spread == 0.0 || self.is_at_least(self.spread, RESOLUTION_BITS, bits)
+    }
+
+    /// Whether a width is at least `2^exponent` units of fixed-point targets of `bits` bits.
+    fn is_at_least(&self, width: f64, exponent: i32, bits: u32) -> bool {
+        self.scale(bits).is_none_or(|scale| scale_by_power_of_two(width, scale) >= 2f64.powi(exponent))
     }
 }
 

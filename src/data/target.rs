@@ -82,7 +82,8 @@ pub struct Numbers {
     pub peak: Box<[f64]>,
     /// For each output, the exponent of the power of two by which the difference is multiplied.
     pub scale: Box<[i32]>,
-    /// Bits of a fixed-point target with its sign: [`COARSE_BITS`] or [`FINE_BITS`].
+    /// Bits of a fixed-point target with its sign: [`COARSE_BITS`] or [`FINE_BITS`], or fewer where sums are
+    /// [narrow](Target::with_narrow_sums).
     pub bits: u32,
     /// Whether every sum of weights times fixed-point targets fits in an `i64`.
     pub sums_fit_i64: bool,
@@ -202,7 +203,7 @@ impl Target {
             return Err(Error::InvalidArgument { name: "y", got: bad.to_string(), expected: "finite".into() });
         }
         let (weights, weight_unit) = encode_weights(sample_weight, n_samples, n_outputs, runtime)?;
-        let numbers = Numbers::encode(y, n_outputs, &weights, runtime)?;
+        let numbers = Numbers::encode(y, n_outputs, &weights, FINE_BITS, runtime)?;
         Ok(Self { n_samples, n_outputs, weights, weight_unit, values: TargetValues::Numbers(numbers) })
     }
 
@@ -256,6 +257,19 @@ impl Target {
     pub fn refilled(&self, y: &[f64]) -> Result<Self> {
         let values = TargetValues::Numbers(Numbers::around_zero(y, &self.weights)?);
         Ok(Self { n_samples: y.len(), n_outputs: 1, weights: self.weights.clone(), values, ..*self })
+    }
+
+    /// Returns the target with numbers of so few bits that sums of them, each with its weight, fit in an `i64`.
+    /// The middle half of the numbers still spans many units; where it would not, the target stays as it is.
+    pub fn with_narrow_sums(mut self, runtime: &Runtime<'_>) -> Result<Self> {
+        let bits = (i64::BITS - 1).saturating_sub(bit_length(self.weights.total(self.n_samples)));
+        if let TargetValues::Numbers(numbers) = &self.values
+            && bits < numbers.bits
+        {
+            let numbers = Numbers::encode(&numbers.raw, self.n_outputs, &self.weights, bits, runtime)?;
+            self.values = TargetValues::Numbers(numbers);
+        }
+        Ok(self)
     }
 
     /// Returns a target with the same values, and with weights of 1 in the place of all weights
@@ -472,16 +486,21 @@ impl Numbers {
         self.bits == other.bits && self.scale == other.scale && bits(&self.center) == bits(&other.center)
     }
 
-    /// Encodes targets. Rows of weight 0 must not change the result: they do not count for the
-    /// range, and their value is 0.
-    fn encode(y: &[f64], n_outputs: usize, weights: &Weights, runtime: &Runtime<'_>) -> Result<Self> {
+    /// Encodes targets, in `bits` if that is less than [`COARSE_BITS`] and the middle half of the targets spans
+    /// many units. Rows of weight 0 must not change the result: they do not count for the range, and their
+    /// value is 0.
+    fn encode(y: &[f64], n_outputs: usize, weights: &Weights, bits: u32, runtime: &Runtime<'_>) -> Result<Self> {
         let range = |output: usize| {
             let column = y.iter().skip(output).step_by(n_outputs).enumerate();
             let column = column.filter(|&(sample, _)| weights.is_positive(sample)).map(|(_, &value)| value);
             Range::of(column.collect(), runtime)
         };
         let ranges = (0..n_outputs).map(range).collect::<Result<Vec<_>>>()?;
-        let bits = if ranges.iter().all(|range| range.is_resolved(COARSE_BITS)) { COARSE_BITS } else { FINE_BITS };
+        let bits = match bits {
+            0..COARSE_BITS if ranges.iter().all(|range| range.is_spread(bits)) => bits,
+            _ if ranges.iter().all(|range| range.is_resolved(COARSE_BITS)) => COARSE_BITS,
+            _ => FINE_BITS,
+        };
         let scales = || ranges.iter().map(|range| range.scale(bits));
         let coarsest = scales().flatten().min().unwrap_or(0);
         // Constant outputs have no scale of their own and take the coarsest.
@@ -555,6 +574,29 @@ mod tests {
             let sum: i128 = numbers(&target).fixed.iter().map(|&q| i128::from(q.abs())).sum();
             assert!(sum < 1 << 62 && sum > 1 << 41, "{y:?}: {sum}");
         }
+    }
+
+    #[test]
+    fn narrow_sums_are_of_fewer_bits() {
+        let runtime = Runtime::unstoppable();
+        let y: Vec<f64> = (0..1000).map(|i| f64::from(i % 50).sqrt()).collect();
+        let weights = vec![f64::from(1 << 20) + 1.0; 1000];
+        let target = Target::regression(&y, 1, Some(&weights)).unwrap().with_narrow_sums(&runtime).unwrap();
+        assert_eq!(numbers(&target).bits, COARSE_BITS, "equal weights are 1");
+        let weights: Vec<f64> = (0..1000).map(|i| f64::from((1 << 20) + i)).collect();
+        let wide = Target::regression(&y, 1, Some(&weights)).unwrap();
+        assert!(!numbers(&wide).sums_fit_i64);
+        let narrow = wide.clone().with_narrow_sums(&runtime).unwrap();
+        let Numbers { bits, sums_fit_i64, scale, fixed, .. } = numbers(&narrow);
+        assert!(*bits == 33 && *sums_fit_i64);
+        for (&fixed, y) in fixed.iter().zip(&y) {
+            assert!((fixed as f64 * 2f64.powi(-scale[0]) - y).abs() <= 2f64.powi(-scale[0] - 1));
+        }
+        // The middle half would be a few units.
+        let y: Vec<f64> = y.iter().enumerate().map(|(i, y)| if i == 0 { 1e6 } else { *y }).collect();
+        let wide = Target::regression(&y, 1, Some(&weights)).unwrap();
+        let bits = numbers(&wide).bits;
+        assert_eq!(numbers(&wide.with_narrow_sums(&runtime).unwrap()).bits, bits);
     }
 
     #[test]

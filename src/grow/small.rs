@@ -147,7 +147,10 @@ pub(super) fn walk<'l, C: Criterion, R: SmallRows<C>, P: Policy>(
             let SmallSplit { feature, threshold, missing, n_left, weight, .. } = found;
             let heavier = if weight > scratch.rows.weight() - weight { Side::Left } else { Side::Right };
             let rows = scratch.samples().split_at(n_left);
-            let split = Split::of(search.data, feature, rows, heavier, missing, || threshold);
+            let mut split = Split::of(search.data, feature, rows, heavier, missing, || threshold);
+            if criterion.splits_carry_gain() {
+                split = split.with_gain(scratch.rows.gain_of_split(criterion, rows.0));
+            }
             let children = scratch.children(n_left);
             let child = |side, load| {
                 let rows = children[usize::from(side == Side::Right)];

@@ -66,7 +66,10 @@ impl<'py> Task<'py> {
             None => TreeParams { criterion: CriterionKind::Isolation, ..tree },
         };
         let (n_samples, n_features) = x.getattr("shape")?.extract()?;
-        let target = self.target(x.py(), n_samples)?;
+        let mut target = self.target(x.py(), n_samples)?;
+        if self.kind() == TaskKind::Effects && tree.criterion == CriterionKind::SquaredError {
+            target = run(x.py(), 1, None, |runtime| target.with_narrow_sums(runtime))?;
+        }
         let bootstrap = self.draws.as_ref().map_or(Ok(Bootstrap::None), Draws::bootstrap)?;
         let params = ForestParams {
             tree,

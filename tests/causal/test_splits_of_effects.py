@@ -118,7 +118,8 @@ def test_splits_by_brute_force(criterion, seed):
     assert check_tree(forest, criterion, X, w, y, weights, least, alpha) > 0
 
 
-def test_weights_are_copies_in_labels():
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_weights_are_copies(criterion):
     """A row of weight k is k rows: the same splits, bit for bit."""
     rng = np.random.default_rng(3)
     X = rng.normal(size=(80, 4)).round(1)
@@ -126,11 +127,25 @@ def test_weights_are_copies_in_labels():
     y = X[:, 0] * w + rng.normal(size=80)
     copies = np.repeat(np.arange(80), k)
     # So that numbers of rows decide nothing.
-    weighted = grow("het", X, w, y, k.astype(float), max_depth=4).tree(0)
-    copied = grow("het", X[copies], w[copies], y[copies], max_depth=4).tree(0)
+    weighted = grow(criterion, X, w, y, k.astype(float), max_depth=4).tree(0)
+    copied = grow(criterion, X[copies], w[copies], y[copies], max_depth=4).tree(0)
     assert weighted.node_count == copied.node_count > 10
     np.testing.assert_array_equal(weighted.feature, copied.feature)
     np.testing.assert_array_equal(weighted.threshold, copied.threshold)
+
+
+def test_vanishing_treatments_have_no_part_in_splits():
+    """Outcomes are divided by treatments: those of next to none must not decide."""
+    rng = np.random.default_rng(0)
+    X, w = rng.normal(size=(90, 3)), rng.choice([-0.5, 0.5], 90)
+    y = w * (X[:, 0] > 0) + rng.normal(size=90)
+    w[:20] *= np.repeat([0.0, 1e-9, 1e-200], [10, 5, 5])
+    some, all_rows = (
+        grow("r_loss", X[rows], w[rows], y[rows], max_depth=3).tree(0)
+        for rows in (slice(20, None), slice(None))
+    )
+    np.testing.assert_array_equal(some.feature[:1], all_rows.feature[:1])
+    assert all_rows.node_count > 5
 
 
 def make_data(n=200, seed=0):

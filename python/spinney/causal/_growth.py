@@ -19,9 +19,8 @@ from spinney.causal._bags import LittleBags, draw_batch
 from spinney.causal._moments import N_MOMENTS, N_MOMENTS_OF_INSTRUMENTS, find_effects
 from spinney.dataset import Dataset
 
-# A centred treatment that is as small, relative to the largest, has no part in splits: its outcome
-# would be divided by it. In leaves it counts.
-_NEGLIGIBLE = 1e-6
+# The sum of the squares of treatments as integers: sums of such weights times targets are narrow.
+_TOTAL = 2.0**30
 # Cells of rows and trees whose draws are held at once.
 _DRAWS_AT_ONCE = 2**24
 
@@ -94,13 +93,15 @@ class Centred(NamedTuple):
     def _divide(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the targets of the regression trees that lower the R-loss, and their weights."""
         w, y = self.treatments, self.outcomes
-        is_used = np.abs(w) > _NEGLIGIBLE * np.abs(w).max()
-        _check_spread(is_used.any())
-        quotients = np.divide(y, w, out=np.zeros(len(w)), where=is_used)
-        weights = np.where(is_used, w * w, 0.0)
-        if self.weights is not None:
-            weights *= self.weights
-        return quotients.reshape(-1, 1), weights
+        s = np.ones(len(w)) if self.weights is None else self.weights
+        largest = np.abs(w).max()
+        _check_spread(largest > 0)
+        w = w / largest
+        # Squares are rounded to integers, and products of treatments and outcomes are kept.
+        unit = s @ (w * w) / _TOTAL
+        squares = np.rint(w * w / unit)
+        quotients = np.divide(w * y, squares * unit, out=np.zeros(len(w)), where=squares > 0)
+        return quotients.reshape(-1, 1), squares * s
 
 
 def _check_spread(is_any: Any) -> None:

@@ -28,6 +28,7 @@ use smallvec::smallvec;
 use super::rule::{Pass, Proof, Pushed, Rule};
 use super::sample_order::SampleOrder;
 use super::{NodeLists, NodeWeights};
+use crate::criterion::small::{Components, InTwoDoubles, Precision, set_pairs};
 use crate::criterion::statistics::QUOTIENT_SLACK;
 use crate::criterion::weights::Moment;
 use crate::data::Target;
@@ -59,7 +60,7 @@ pub struct Effects<'a> {
 
 /// What labels of a node are computed from.
 #[derive(Clone, Copy)]
-struct Labels {
+pub struct Labels {
     /// The means of outcomes, treatments and instruments: the nearest integers, and what is missing.
     origins: [i64; 3],
     rests: [f64; 3],
@@ -68,6 +69,8 @@ struct Labels {
     spread: f64,
     /// Labels are multiplied by two to this.
     scale: i32,
+    /// The sum of the labels: what rounding leaves of 0.
+    sum: i128,
 }
 
 impl<'a> Effects<'a> {
@@ -87,8 +90,13 @@ impl<'a> Effects<'a> {
     }
 
     /// What the labels of a node are computed from. `None` if no cut tells effects apart: the instrument says
-    /// nothing of the treatment, or the effect explains all outcomes. O(samples).
-    fn labels(&self, samples: &[u32], weight: u64) -> Option<Labels> {
+    /// nothing of the treatment, or the effect explains all outcomes. O(samples) for the first time.
+    fn labels<'n>(&self, node: &'n NodeLists) -> Option<&'n Labels> {
+        let found = || self.find_labels(node.only_list(), node.weight);
+        node.lists[0].sum.labels.get_or_init(found).as_ref()
+    }
+
+    fn find_labels(&self, samples: &[u32], weight: u64) -> Option<Labels> {
         let rows = || samples.iter().map(|&sample| (i128::from(self.weights.of(sample)), self.values[sample as usize]));
         let total = weight as f64;
         let mut sums = [0_i128; 3];
@@ -114,11 +122,15 @@ impl<'a> Effects<'a> {
             return None;
         }
         let effect = of_outcome / spread;
-        let labels = Labels { origins, rests, effect, spread, scale: 0 };
+        let mut labels = Labels { origins, rests, effect, spread, scale: 0, sum: 0 };
         let most = samples.iter().map(|&sample| self.label(&labels, sample).abs()).fold(0.0, f64::max);
-        let scale = LABEL_BITS - 1 - exponent(most);
+        labels.scale = LABEL_BITS - 1 - exponent(most);
         let noise = TINY * (instruments * (outcomes + effect * effect * treatments)).sqrt();
-        (most > noise).then_some(Labels { scale, ..labels })
+        if most > noise {
+            labels.sum = self.sum(&labels, samples);
+            return Some(labels);
+        }
+        None
     }
 
     /// The label of a sample, before it is scaled.
@@ -135,6 +147,12 @@ impl<'a> Effects<'a> {
     fn rounded(&self, labels: &Labels, sample: u32) -> i64 {
         scale_by_power_of_two(self.label(labels, sample), labels.scale).round() as i64
     }
+
+    /// The sum of the labels of some samples, each with its weight.
+    fn sum(&self, labels: &Labels, samples: &[u32]) -> i128 {
+        let label = |&sample: &u32| i128::from(self.weights.of(sample)) * i128::from(self.rounded(labels, sample));
+        samples.iter().map(label).sum()
+    }
 }
 
 impl<'a> Rule<'a> for Effects<'a> {
@@ -148,7 +166,7 @@ impl<'a> Rule<'a> for Effects<'a> {
 
     /// O(samples).
     fn is_pure(&self, node: &NodeLists) -> bool {
-        self.labels(node.only_list(), node.weight).is_none()
+        self.labels(node).is_none()
     }
 
     /// 0. What the splits below a node gain is added when the tree is whole.
@@ -164,10 +182,9 @@ impl<'a> Rule<'a> for Effects<'a> {
     /// By how much the squared error of effects falls, if a label is what its sample changes the effect by.
     /// O(samples).
     fn gain_of_split(&self, node: &NodeLists, left: &NodeLists) -> f64 {
-        let Some(labels) = self.labels(node.only_list(), node.weight) else { return 0.0 };
-        let label = |&sample: &u32| i128::from(self.weights.of(sample)) * i128::from(self.rounded(&labels, sample));
-        let sum: i128 = left.only_list().iter().map(label).sum();
-        let sum = scale_by_power_of_two(sum.to_f64(), -labels.scale) / labels.spread;
+        let Some(labels) = self.labels(node) else { return 0.0 };
+        let sum = self.sum(labels, left.only_list()).to_f64();
+        let sum = scale_by_power_of_two(sum, -labels.scale) / labels.spread;
         let [inside, outside] = [left.weight, node.weight - left.weight].map(|weight| weight as f64);
         (sum * sum / inside + sum * sum / outside) * self.unit
     }
@@ -199,9 +216,30 @@ impl<'a> Rule<'a> for Effects<'a> {
         numerator(a).times(&denominator(b)).cmp(&numerator(b).times(&denominator(a)))
     }
 
+    fn has_squares(&self) -> bool {
+        true
+    }
+
+    /// The excess of a sample is its label less the mean of all, each with its weight. If `D` is the excess of a
+    /// side, of weight `w`, `W` the weight of the node, and `S` the sum of its labels, the score is
+    /// `W D^2 / (w (W - w)) + S^2 / W`.
+    fn set_lanes(
+        &self,
+        node: &NodeLists,
+        samples: &[u32],
+        weights: &[u64],
+        lanes: &mut Components<InTwoDoubles>,
+    ) -> Precision {
+        let weight = node.weight as f64;
+        let labels = self.labels(node);
+        let mean = labels.map_or(0.0, |labels| labels.sum.to_f64() / weight);
+        let excess = |sample, w| labels.map_or(0.0, |labels| w * (self.rounded(labels, sample) as f64 - mean));
+        let error = set_pairs(samples, weights, (weight, 1.0), excess, &mut lanes.cells);
+        Precision::Squares { error: error + mean.abs(), per_unit: 1.0 / weight.sqrt(), absolute: 0.0 }
+    }
+
     fn pass(self: Arc<Self>, weights: NodeWeights<'a>) -> Box<dyn Pass + 'a> {
-        let labels = vec![0; self.values.len()];
-        Box::new(EffectsPass { criterion: self, weights, node: 0, labels, weight: 0, sum: 0 })
+        Box::new(EffectsPass { criterion: self, weights, node: 0, labels: Vec::new(), weight: 0, sum: 0 })
     }
 }
 
@@ -211,7 +249,7 @@ struct EffectsPass<'a> {
     weights: NodeWeights<'a>,
     /// The identity of the loaded node; 0 before the first.
     node: u64,
-    /// The label of each sample of the node; anything for others.
+    /// The label of each sample of the node; anything for others. Empty before the first node.
     labels: Vec<i64>,
     /// The weight of the node, and the sum of its labels: what rounding leaves of 0.
     weight: u64,
@@ -232,15 +270,21 @@ impl Pass for EffectsPass<'_> {
         if self.node == node.id {
             return;
         }
-        let samples = node.only_list();
-        let found = self.criterion.labels(samples, node.weight);
-        self.sum = 0;
-        for &sample in samples {
-            let label = found.as_ref().map_or(0, |labels| self.criterion.rounded(labels, sample));
-            self.labels[sample as usize] = label;
-            self.sum += i128::from(self.weights.of(sample)) * i128::from(label);
+        self.labels.resize(self.criterion.values.len(), 0);
+        let found = self.criterion.labels(node);
+        for &sample in node.only_list() {
+            self.labels[sample as usize] = found.map_or(0, |labels| self.criterion.rounded(labels, sample));
         }
-        (self.node, self.weight) = (node.id, node.weight);
+        (self.node, self.weight, self.sum) = (node.id, node.weight, found.map_or(0, |labels| labels.sum));
+    }
+
+    /// O(samples that are pushed), but for the first of a node.
+    fn push_few(&mut self, node: &NodeLists, samples: &[u32]) -> Pushed {
+        let found = self.criterion.labels(node);
+        (self.weight, self.sum) = (node.weight, found.map_or(0, |labels| labels.sum));
+        let weight = samples.iter().map(|&sample| self.weights.of(sample)).sum();
+        let sum = found.map_or(0, |labels| self.criterion.sum(labels, samples));
+        Pushed { weight, sums: [sum, 0], ..Pushed::default() }
     }
 
     #[inline]
@@ -295,7 +339,7 @@ mod tests {
         let weights = [1.0, 2.0, 1.0, 3.0, 1.0];
         with_effects(&rows, &weights, |effects| {
             let samples: Vec<u32> = (0..5).collect();
-            let labels = effects.labels(&samples, 8).expect("effects differ");
+            let labels = effects.find_labels(&samples, 8).expect("effects differ");
             let mean = |column: usize| rows.iter().zip(weights).map(|(row, s)| s * row[column]).sum::<f64>() / 8.0;
             let (y, w) = (mean(OUTCOME), mean(TREATMENT));
             let sum = |term: &dyn Fn(&[f64; 3]) -> f64| rows.iter().zip(weights).map(|(row, s)| s * term(row)).sum();
@@ -316,10 +360,10 @@ mod tests {
         let rows = [[1.0, 2.0, 0.0], [5.0, 2.0, 0.0], [4.0, 3.0, 0.0]];
         with_effects(&rows, &[1.0; 3], |effects| {
             // Treatments are equal.
-            assert!(effects.labels(&[0, 1], 2).is_none());
+            assert!(effects.find_labels(&[0, 1], 2).is_none());
             // The effect explains both outcomes.
-            assert!(effects.labels(&[0, 2], 2).is_none());
-            assert!(effects.labels(&[0, 1, 2], 3).is_some());
+            assert!(effects.find_labels(&[0, 2], 2).is_none());
+            assert!(effects.find_labels(&[0, 1, 2], 3).is_some());
         });
     }
 }

@@ -18,13 +18,14 @@ mod rule;
 mod sample_order;
 
 use std::cmp::Ordering;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering as Memory};
+use std::sync::{Arc, OnceLock};
 
 use smallvec::SmallVec;
 
 use super::bounded::Bounded;
 use super::ordered::Ordered;
+use super::small::{Components, InTwoDoubles, Precision, Rough};
 use super::statistics::Statistics;
 use crate::data::target::{Weights, above_zero};
 use crate::data::{Entry, Run};
@@ -87,13 +88,16 @@ struct NodeList {
     sum: ListSum,
 }
 
-/// A quantile of the targets of a list, and the loss about it. Nothing for rules without quantiles.
+/// A quantile of the targets of a list, and the loss about it, or the effect of a treatment. Nothing for other
+/// rules.
 #[derive(Default)]
 pub struct ListSum {
     /// The ranks of the two samples between whose targets the quantile is half way; equal if the
     /// quantile is one target.
     quantiles: [u32; 2],
     loss: i128,
+    /// What the labels of effects are computed from, once it is asked for.
+    labels: OnceLock<Option<effects::Labels>>,
 }
 
 impl<'a> Loaded<'a> {
@@ -274,6 +278,29 @@ impl<'a> Statistics for Loaded<'a> {
 
     fn compare(&self, _node: &NodeLists, a: &Proof, b: &Proof) -> Ordering {
         self.rule.compare(a, b)
+    }
+}
+
+/// Small subtrees of the rules whose scores are squares.
+impl Rough for Loaded<'_> {
+    type Lanes = Components<InTwoDoubles>;
+    const SIDE_BY_SIDE: bool = true;
+    const ROUGH_FIRST: bool = true;
+
+    fn is_served(&self) -> bool {
+        self.rule.has_squares()
+    }
+
+    fn set_lanes(&self, node: &NodeLists, samples: &[u32], weights: &[u64], lanes: &mut Self::Lanes) -> Precision {
+        self.rule.set_lanes(node, samples, weights, lanes)
+    }
+
+    fn pushed(&self, node: &NodeLists, scan: &mut Self::Scan, samples: &[u32]) -> Pushed {
+        scan.push_few(node, samples)
+    }
+
+    fn write_row_value(&self, sample: u32, value: &mut [f64]) {
+        self.write_value(&self.totals(&[sample]), &[sample], value);
     }
 }
 

@@ -7,6 +7,7 @@ use smallvec::SmallVec;
 
 use super::sample_order::SampleOrder;
 use super::{ListSum, NodeLists, NodeWeights};
+use crate::criterion::small::{Components, InTwoDoubles, Precision};
 use crate::criterion::statistics::{advance, few_roundings};
 use crate::data::entry::samples_of;
 use crate::data::{Entry, Run};
@@ -60,6 +61,22 @@ pub trait Rule<'a>: Send + Sync {
     }
     fn compare(&self, a: &Proof, b: &Proof) -> Ordering;
 
+    /// Whether scores are squares of sums over the weights of sides, so that [`set_lanes`](Self::set_lanes)
+    /// serves small subtrees.
+    fn has_squares(&self) -> bool {
+        false
+    }
+    /// See [`Rough::set_lanes`](crate::criterion::small::Rough::set_lanes).
+    fn set_lanes(
+        &self,
+        _node: &NodeLists,
+        _samples: &[u32],
+        _weights: &[u64],
+        _lanes: &mut Components<InTwoDoubles>,
+    ) -> Precision {
+        Precision::Exact
+    }
+
     /// Makes the buffers of a scan.
     fn pass(self: Arc<Self>, weights: NodeWeights<'a>) -> Box<dyn Pass + 'a>;
 }
@@ -86,6 +103,13 @@ pub trait Pass: Send {
     /// The mean of the pushed samples, and the mean of the rest.
     fn side_means(&self, node: &NodeLists, pushed: Pushed, output: usize) -> [f64; 2];
 
+    /// Begins, and pushes a few samples of the node. No more will be pushed.
+    fn push_few(&mut self, node: &NodeLists, samples: &[u32]) -> Pushed {
+        let mut pushed = Pushed::default();
+        self.begin(node);
+        self.push_all(&mut pushed, samples);
+        pushed
+    }
     /// Pushes samples.
     fn push_all(&mut self, pushed: &mut Pushed, samples: &[u32]) {
         for &sample in samples {

@@ -146,6 +146,10 @@ impl<C: Rough> CriterionRows<C> for Filter<C> {
         criterion.write_value(self.node(), samples, value);
     }
 
+    fn gain_of_split(&self, criterion: &C, left: &[u32]) -> f64 {
+        criterion.gain_of_split(self.node(), &criterion.totals(left))
+    }
+
     fn row_weight(&self, place: u8) -> u64 {
         self.weights[usize::from(place)]
     }

@@ -249,8 +249,11 @@ vectorized! {
 
 /// The components of the node's rows, and their sums on the left of the cuts that were scored last.
 pub struct Components<F: SumFormat> {
+    /// Component by component.
     pub cells: Cells<F>,
+    /// Component by component.
     pub lefts: Cells<F>,
+    /// What scores need of the node.
     pub whole: F::Whole,
 }
 

@@ -138,6 +138,10 @@ pub trait CriterionRows<C: Statistics + ?Sized>: Held {
     fn impurity(&self, criterion: &C) -> f64;
     /// The value of this node, with the bits of [`Statistics::write_value`].
     fn write_value(&self, criterion: &C, samples: &[u32], value: &mut [f64]);
+    /// See [`SmallRows::gain_of_split`].
+    fn gain_of_split(&self, _criterion: &C, _left: &[u32]) -> f64 {
+        0.0
+    }
     /// The weight of a row, by its place in the subtree.
     fn row_weight(&self, place: u8) -> u64;
     /// The value of a node of one row.
@@ -243,6 +247,10 @@ impl<C: Statistics, R: CriterionRows<C>> SmallRows<C> for SmallKernel<R> {
 
     fn write_value(&self, criterion: &C, samples: &[u32], value: &mut [f64]) {
         self.rows.write_value(criterion, samples, value);
+    }
+
+    fn gain_of_split(&self, criterion: &C, left: &[u32]) -> f64 {
+        self.rows.gain_of_split(criterion, left)
     }
 
     fn row_weight(&self, place: u8) -> u64 {

@@ -26,8 +26,9 @@ mod sums;
 
 pub use binary::BinaryRows;
 pub use classes::SmallClasses;
-pub use filter::Filter;
-pub use kernel::{CriterionRows, SmallKernel};
+pub use filter::{Filter, Rough, set_pairs};
+pub use format::{Components, InTwoDoubles};
+pub use kernel::{CriterionRows, Precision, SmallKernel};
 pub use none::NotSmall;
 pub use squares::SquareRows;
 pub use sums::SmallSums;
@@ -127,6 +128,11 @@ pub trait SmallRows<C: Statistics + ?Sized>: Send + Sized {
 
     /// See [`Statistics::write_value`]; the same bits.
     fn write_value(&self, criterion: &C, samples: &[u32], value: &mut [f64]);
+
+    /// See [`Statistics::gain_of_split`], given the node's rows on the left.
+    fn gain_of_split(&self, _criterion: &C, _left: &[u32]) -> f64 {
+        0.0
+    }
 
     /// The weight of a row of the subtree.
     fn row_weight(&self, place: u8) -> u64;

@@ -173,7 +173,7 @@ impl<'a, S: Moment> Rule<'a> for Quantile<'a, S> {
         let least = ranks[n_below];
         let meets = !self.level.exceeds(below + weight_of(least), weight);
         let greatest = if meets { ranks[n_below + 1] } else { least };
-        ListSum { quantiles: [least, greatest], loss: loss.to_i128() }
+        ListSum { quantiles: [least, greatest], loss: loss.to_i128(), ..ListSum::default() }
     }
 
     fn is_pure(&self, node: &NodeLists) -> bool {
