@@ -72,10 +72,10 @@ pub struct Coarse {
     bins: Vec<u8>,
     /// The first rank of each bin, then the number of ranks; empty if bins have no order.
     pub first_ranks: Vec<u32>,
-    /// The rows by value, and their ranks; empty if the column is sparse, which has them, or if bins have
-    /// no order.
+    /// The rows by value; empty if the column is sparse, which has them, or if bins have no order.
     pub rows: Vec<u32>,
-    pub ranks: Vec<u32>,
+    /// The last 16 bits of their ranks, if these tell the ranks of each bin apart and bins are read.
+    low_ranks: Vec<u16>,
     /// Where the rows, or the entries of a sparse column, of each bin begin, then their number.
     pub first_rows: Vec<u32>,
 }
@@ -207,14 +207,18 @@ impl BinnedColumn {
             bins: Vec::new(),
             first_ranks: Vec::new(),
             rows: Vec::new(),
-            ranks: Vec::new(),
+            low_ranks: Vec::new(),
             first_rows: Vec::new(),
         };
         if !is_categorical {
             coarse.list_ranks(&n_rows, n_bins);
         }
         if let Columns::Dense(columns) = data.columns() {
-            coarse.list_rows(columns.column(feature), n_rows, data.n_samples(), is_categorical)?;
+            let column = columns.column(feature);
+            coarse.list_rows(column, n_rows, data.n_samples(), is_categorical)?;
+            if max_bins.is_none() {
+                coarse.list_ranks_of_rows(column)?;
+            }
         }
         Ok(Self { n_bins, zero, coarse: Some(coarse), ..fine })
     }
@@ -289,14 +293,32 @@ impl Coarse {
             n += std::mem::replace(start, n);
         }
         self.rows = memory::zeros("the rows by value", n_samples)?;
-        self.ranks = memory::zeros("the rows by value", n_samples)?;
         column.visit_ranks(all, |row, rank| {
             self.bins[row as usize] = self.of_rank[rank as usize];
             let place = &mut starts[rank as usize];
-            (self.rows[*place as usize], self.ranks[*place as usize]) = (row, rank);
+            self.rows[*place as usize] = row;
             *place += 1;
         });
         Ok(())
+    }
+
+    /// Sets the ranks of the rows by value. They are read anew for each open bin of each node.
+    fn list_ranks_of_rows(&mut self, column: &DenseColumn) -> Result<()> {
+        let is_narrow = |bin: &[u32]| bin[1] - bin[0] <= 1 << u16::BITS;
+        if self.first_ranks.windows(2).all(is_narrow) {
+            self.low_ranks = memory::reserve("the rows by value", self.rows.len())?;
+            column.visit_ranks(self.rows.iter().copied(), |_, rank| self.low_ranks.push(rank as u16));
+        }
+        Ok(())
+    }
+
+    /// The rank of the row at a place of a dense column's list by value. `first` is the first rank of its bin.
+    #[inline]
+    pub fn rank_at(&self, place: usize, first: u32, column: &DenseColumn) -> u32 {
+        match self.low_ranks.get(place) {
+            Some(&low) => first + u32::from(low.wrapping_sub(first as u16)),
+            None => column.rank(self.rows[place]),
+        }
     }
 }
 

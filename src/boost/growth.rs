@@ -536,9 +536,10 @@ impl<E: Engine> Growth<'_, E> {
         };
         let places = coarse.first_rows[bin] as usize..coarse.first_rows[bin + 1] as usize;
         match self.data.columns() {
-            Columns::Dense(_) => {
-                let rows = coarse.rows[places.clone()].iter().zip(&coarse.ranks[places]);
-                Box::new(rows.filter(move |&(&row, _)| is_of_node(row)).map(|(_, &rank)| rank))
+            Columns::Dense(columns) => {
+                let column = columns.column(feature);
+                let rows = places.filter(move |&at| is_of_node(coarse.rows[at]));
+                Box::new(rows.map(move |at| coarse.rank_at(at, ranks.start, column)))
             }
             Columns::Sparse(columns) => {
                 let column = columns.column(feature);

@@ -349,17 +349,19 @@ impl<E: Engine> Search<'_, E> {
         let places = |bin: usize| coarse.first_rows[bin] as usize..coarse.first_rows[bin + 1] as usize;
         let open_bins = (0..column.n_known()).filter(|&bin| open[bin]);
         match self.data.columns() {
-            Columns::Dense(columns) if 2 * n_listed >= self.node.samples.len() => {
+            Columns::Dense(columns) => {
                 let of_feature = columns.column(feature);
-                let of_rows = column.of_rows(of_feature);
-                let rows = self.node.samples.iter().copied();
-                of_feature.visit_ranks(rows.filter(|&row| open[of_rows[row as usize] as usize]), visit);
-            }
-            Columns::Dense(_) => {
+                if 2 * n_listed >= self.node.samples.len() {
+                    let of_rows = column.of_rows(of_feature);
+                    let rows = self.node.samples.iter().copied();
+                    of_feature.visit_ranks(rows.filter(|&row| open[of_rows[row as usize] as usize]), visit);
+                    return;
+                }
                 for bin in open_bins {
-                    for (&row, &rank) in coarse.rows[places(bin)].iter().zip(&coarse.ranks[places(bin)]) {
+                    let first = coarse.first_ranks[bin];
+                    for (at, &row) in places(bin).zip(&coarse.rows[places(bin)]) {
                         if self.node.has(row) {
-                            visit(row, rank);
+                            visit(row, coarse.rank_at(at, first, of_feature));
                         }
                     }
                 }

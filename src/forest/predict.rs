@@ -66,19 +66,31 @@ impl Forest {
         apply(&self.packed(), &self.blocks_of(x, rows, runtime)?, runtime)
     }
 
-    /// The prediction of each tree for some rows. Row-major `(rows.len(), n_trees, n_values)`.
-    pub fn predict_trees(&self, x: &dyn Matrix, rows: Range<usize>, runtime: &Runtime<'_>) -> Result<Vec<f64>> {
-        let (blocks, trees) = (self.blocks_of(x, rows, runtime)?, self.packed());
-        let per_row = self.n_values() * trees.len();
+    /// The mean prediction of each bag of trees for some rows: `bag_size` trees, one after the other, are a bag.
+    /// Trees that do not fill the last one are left out. Row-major `(rows.len(), n_bags, n_values)`.
+    pub fn predict_bags(
+        &self,
+        x: &dyn Matrix,
+        rows: Range<usize>,
+        bag_size: usize,
+        runtime: &Runtime<'_>,
+    ) -> Result<Vec<f64>> {
+        let (blocks, trees, n_values) = (self.blocks_of(x, rows, runtime)?, self.packed(), self.n_values());
+        let n_bags = trees.len() / bag_size;
+        let (trees, per_row) = (&trees[..n_bags * bag_size], n_values * n_bags);
         let mut values: Vec<f64> = memory::zeros("the result", blocks.n_samples().saturating_mul(per_row))?;
         blocks.visit(values.chunks_mut(blocks.len() * per_row), runtime, |reader, rows, values| {
             let rows: Vec<usize> = rows.collect();
-            let n_values = self.n_values();
-            visit_leaves(&trees, reader, &rows, runtime, |first, at, leaves| {
-                for (leaf, of_row) in leaves.chunks(1).zip(values[first * per_row..].chunks_exact_mut(per_row)) {
-                    trees[at].add_values(leaf, &mut of_row[at * n_values..][..n_values]);
+            visit_leaves(trees, reader, &rows, runtime, |first, at, leaves| {
+                let of_rows = values[first * per_row..].chunks_exact_mut(per_row);
+                for (leaf, of_row) in leaves.chunks(1).zip(of_rows) {
+                    trees[at].add_values(leaf, &mut of_row[at / bag_size * n_values..][..n_values]);
                 }
-            })
+            })?;
+            if bag_size > 1 {
+                values.iter_mut().for_each(|value| *value /= bag_size as f64);
+            }
+            Ok(())
         })?;
         Ok(values)
     }

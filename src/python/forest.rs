@@ -310,23 +310,28 @@ impl PyForest {
         Ok((table(x.py(), indices, k)?, table(x.py(), shares, k)?))
     }
 
-    /// What each tree predicts for each row. Shape (n_samples, n_trees, n_values), float64. `rows` are the
-    /// first of some rows and their end; None means all.
-    #[pyo3(signature = (x, n_threads = 1, rows = None))]
+    /// The mean of what the trees of each bag predict for each row. Shape (n_samples, n_bags, n_values), float64.
+    /// `rows` are the first of some rows and their end; None means all. A bag is `bag_size` trees, one after
+    /// the other.
+    #[pyo3(signature = (x, n_threads = 1, rows = None, bag_size = 1))]
     fn predict_trees<'py>(
         &self,
         x: &Bound<'py, PyAny>,
         n_threads: usize,
         rows: Option<(usize, usize)>,
+        bag_size: usize,
     ) -> PyResult<Bound<'py, PyArray3<f64>>> {
+        let (n_bags, n_values) = {
+            let forest = self.forest(x.py())?;
+            (forest.len().checked_div(bag_size), forest.n_values())
+        };
+        let n_bags = n_bags.ok_or_else(|| PyValueError::new_err("bag_size must be at least 1"))?;
         let predict = |forest: &Forest, x: &dyn Matrix, runtime: &Runtime<'_>| {
-            forest.predict_trees(x, range_of(rows, x), runtime)
+            forest.predict_bags(x, range_of(rows, x), bag_size, runtime)
         };
         let values = self.run(x, n_threads, predict)?;
-        let forest = self.forest(x.py())?;
-        let (n_trees, n_values) = (forest.len(), forest.n_values());
-        let n_rows = values.len() / (n_trees * n_values);
-        values.into_pyarray(x.py()).reshape([n_rows, n_trees, n_values])
+        let n_rows = values.len().checked_div(n_bags * n_values).unwrap_or(0);
+        values.into_pyarray(x.py()).reshape([n_rows, n_bags, n_values])
     }
 
     /// For each feature the largest threshold below a value, and the smallest of the others; infinite where

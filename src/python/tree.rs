@@ -232,6 +232,11 @@ impl PyTree {
         Ok(Self::new(tree?, 1.0))
     }
 
+    /// Return the tree of rows each of which stands for as many copies as it weighs.
+    fn with_copies(&self) -> PyResult<Self> {
+        Ok(Self::new(self.tree()?.with_copies()?, 1.0))
+    }
+
     /// A pickle carries the sections of a file of a forest of this tree.
     fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
         reduce(this.py(), "read_tree", &this.get().as_forest()?)

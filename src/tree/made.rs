@@ -12,7 +12,7 @@ tuned! {
 
 /// A form of a tree; nothing where the tree has none.
 #[derive(Debug)]
-pub(super) struct Made<T>(OnceLock<Option<T>>);
+pub struct Made<T>(OnceLock<Option<T>>);
 
 impl<T> Made<T> {
     pub fn get_or_make(&self, make: impl FnOnce() -> Option<T>) -> Option<&T> {

@@ -219,6 +219,14 @@ impl Tree {
         Self::with_categories(self.n_features, vec![1; n_outputs], nodes, n_categories, sets)
     }
 
+    /// The tree of rows each of which stands for as many copies as it weighs: a node has that many samples.
+    pub fn with_copies(&self) -> Result<Self> {
+        let n_node_samples = self.nodes.weighted_n_node_samples.iter().map(|&weight| weight.round() as i64).collect();
+        let nodes = NodeArrays { n_node_samples, ..self.nodes.clone() };
+        let (n_categories, sets) = (Arc::clone(&self.n_categories), self.sets.clone());
+        Self::with_categories(self.n_features, self.n_classes.clone(), nodes, n_categories, sets)
+    }
+
     /// Number of features of the training data.
     pub fn n_features(&self) -> usize {
         self.n_features

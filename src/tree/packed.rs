@@ -24,7 +24,7 @@ pub use parts::{Entry, Fault, Parts, Shape};
 use shares::Shares;
 
 use super::descent::clusters::Clusters;
-use super::descent::flat::{FlatTree, Node};
+use super::descent::flat::{Cell, FlatTree, Layouts, Node};
 use super::descent::split_view::{AT_LEAF as LEAF, SplitView};
 use super::descent::walk::Walk;
 use super::descent::zero_ways::Ways;
@@ -53,8 +53,8 @@ pub struct PackedTree {
     sets: Box<[u64]>,
     /// What the leaves predict, made at the first prediction.
     leaves: MadeLeafShares,
-    /// The tree laid out for rows in single precision, made at the first batch of them.
-    flat: Made<FlatTree>,
+    /// The tree laid out for rows without missing values.
+    layouts: Layouts,
     /// The tree as clusters, made at the first batch for which that pays.
     clusters: Made<Clusters>,
     /// The ways of rows without entries, made at the first batch of sparse rows for which that
@@ -133,7 +133,7 @@ impl PackedTree {
             n_categories: Arc::clone(&tree.n_categories),
             sets: sets.words().into(),
             leaves: MadeLeafShares::default(),
-            flat: Made::default(),
+            layouts: Layouts::default(),
             clusters: Made::default(),
             ways: Made::default(),
         }
@@ -228,7 +228,7 @@ impl PackedTree {
             + statistics
             + categories
             + self.leaves.n_bytes()
-            + self.flat.get().map_or(0, FlatTree::n_bytes)
+            + self.layouts.n_bytes()
             + self.clusters.get().map_or(0, Clusters::n_bytes)
             + self.ways.get().map_or(0, Ways::n_bytes)
     }
@@ -295,8 +295,8 @@ impl Walk for PackedTree {
         split.children[usize::from(!goes_left)]
     }
 
-    fn flat(&self) -> Option<&FlatTree> {
-        self.flat.get_or_make(|| {
+    fn flat<T: Cell>(&self) -> Option<&FlatTree<T>> {
+        T::layout(&self.layouts).get_or_make(|| {
             if !self.n_categories.is_empty() {
                 return None;
             }

@@ -134,11 +134,16 @@ def test_variances_by_loops():
 def test_a_bag_without_a_partner_is_not_of_the_variance():
     X, T, y = make_data()
     forest = fit(X, T, y, 20, subforest_size=4)
-    of_trees = forest.forest_.predict_trees(X[:6], 1)
-    assert np.all(find_variances(of_trees, 4) > 0)
+    of_bags = forest.forest_.predict_trees(X[:6], 1, bag_size=4)
+    of_trees = forest.forest_.predict_trees(X[:6], 1).reshape(6, 5, 4, 5)
+    np.testing.assert_allclose(of_bags, of_trees.mean(axis=2), rtol=1e-12)
+    variances = forest.predict_and_var(X[:6])[1]
+    assert np.all(variances > 0)
     # Effects are of all trees, and the fifth bag has no partner.
-    same = np.concatenate([of_trees[:, :16], np.roll(of_trees[:, 16:], 1, axis=1)], axis=1)
-    np.testing.assert_allclose(find_variances(same, 4), find_variances(of_trees, 4))
+    np.testing.assert_allclose(find_variances(of_bags), variances)
+    others = of_bags + 0.0
+    others[:, :4] = np.roll(others[:, :4], 2, axis=1)
+    np.testing.assert_allclose(find_variances(others), variances)
 
 
 def test_variances_are_right_on_average(monkeypatch):
@@ -158,7 +163,7 @@ def test_variances_are_right_on_average(monkeypatch):
         moments[0, :, 0] = moments[0, :, 4] = 1.0
         moments[0, :, 3] = values
         effects.append(values.mean())
-        variances.append(find_variances(moments, 1)[0])
+        variances.append(find_variances(moments)[0])
         by_halves.append(values.var())
     np.testing.assert_allclose(np.mean(variances), np.var(effects))
     # What trees of halves vary by is more.

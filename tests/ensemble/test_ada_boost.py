@@ -126,19 +126,22 @@ def make_table(kind):
 
 ESTIMATORS = {
     "trees": {},
-    "random cuts": {"splitter": "random", "max_features": 4, "max_depth": 4},
+    "random cuts": {"splitter": "random", "max_features": 3, "max_depth": 4},
     "leaves": {"min_samples_leaf": 7, "max_depth": None, "min_impurity_decrease": 1e-4},
     "best first": {"max_leaf_nodes": 5, "max_depth": None},
     "node orders": {"category_order": "node", "min_samples_category": 5},
 }
 
 
+@pytest.mark.parametrize("columns", ["abcde", "abc"])
 @pytest.mark.parametrize("name", ESTIMATORS)
 @pytest.mark.parametrize("kind", CLASSES)
-def test_trees_of_the_rounds_are_those_that_fit_grows(kind, name):
+def test_trees_of_the_rounds_are_those_that_fit_grows(kind, name, columns):
     """scikit-learn's loop over the matrix itself: the same bits, though nothing is checked here."""
     X, y = make_table(kind)
-    tree = make_tree(kind, category_order="node", categorical_features="from_dtype")
+    X = X[list(columns)]
+    types = "from_dtype" if "d" in columns else None
+    tree = make_tree(kind, category_order="node", categorical_features=types)
     tree.set_params(**ESTIMATORS[name])
     if is_classifier(kind()):
         tree.set_params(class_weight={"low": 1.2, "middle": 1.0, "high": 0.9})
@@ -149,7 +152,9 @@ def test_trees_of_the_rounds_are_those_that_fit_grows(kind, name):
         """Is a stranger to the rounds, so that each call of `fit` and `predict` is a whole one."""
 
     plain = Plain(**tree.get_params())
-    assert isinstance(make_rounds(kind, plain, X, y), _reweighted.Rounds)
+    assert type(make_rounds(kind, plain, X, y)) is _reweighted.Rounds
+    rounds = make_rounds(kind, tree, X, y)
+    assert rounds._weighs_draws == (columns == "abc" and name != "leaves")
     expected = kind(plain, n_estimators=6, random_state=1).fit(X, y)
     assert len(model) > 2
     assert_same_rounds(model, expected, rtol=0)

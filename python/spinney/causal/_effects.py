@@ -112,13 +112,12 @@ class EffectPredictions(FeatureReader):
         rows = to_rows(self._validate_X_predict(X))
         n_samples, n_threads = rows.shape[0], self._count_threads()
         effects = find_effects(self.forest_.predict(rows, n_threads))
-        blocks = divide_rows(n_samples, N_MOMENTS * len(self.forest_))
+        bag_size = self.subforest_size
+        blocks = divide_rows(n_samples, N_MOMENTS * len(self.forest_) // bag_size)
         variances = join_blocks(
             n_samples,
             (
-                find_variances(
-                    self.forest_.predict_trees(rows, n_threads, block), self.subforest_size
-                )
+                find_variances(self.forest_.predict_trees(rows, n_threads, block, bag_size))
                 for block in blocks
             ),
         )

@@ -81,8 +81,9 @@ class CausalForest(Stored, AverageEffects, ExplainedEffects, TreeParameters):
         What splits look for. "r_loss": that outcomes are explained by treatments as well as can be.
         "het": that effects differ, by labels that each node makes anew, as in grf; its errors are
         larger where treatments are rare. With an instrument it is always "het".
-    alpha : float, default=0.05
-        Each child of a split has at least this share of the samples of its parent, below 0.5.
+    alpha : float, default=0.2
+        Each child of a split has at least this share of the samples of its parent, below 0.5. The
+        theory of intervals is for shares up to 0.2.
     max_features : "auto", int, float, {"sqrt", "log2"} or None, default="auto"
         Number of features that each node draws as candidates for its split. "auto" is the square
         root of their number, rounded up, plus 20, or all if there are fewer. A float is a fraction
@@ -232,7 +233,7 @@ class CausalForest(Stored, AverageEffects, ExplainedEffects, TreeParameters):
     honest: bool = True
     honest_fraction: float = 0.5
     criterion: Literal["r_loss", "het"] = "r_loss"
-    alpha: float = 0.05
+    alpha: float = 0.2
     max_features: float | Literal["auto", "sqrt", "log2"] | None = "auto"
     min_samples_leaf: float = 5
     model_y: Any = None

@@ -58,13 +58,20 @@ def find_weights(
         Times the differences of the moments from the expected ones, they add up to the difference
         of the effects.
     """
-    a = find_effects(expected)[0]
-    b = (expected[0, 2] - a * expected[0, 1]) / expected[0, 0]
+    effects = find_effects(expected)
+    return _weigh(moments, effects, (expected[:, 2] - effects * expected[:, 1]) / expected[:, 0])
+
+
+def _weigh(
+    moments: NDArray[np.float64], effects: NDArray[np.float64], intercepts: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return by how much effects grow with each moment, counted from those of some regressions."""
     instrument = _place_of_instrument(moments)
     # How the equations of the regression grow with the moments.
-    slope, level = np.zeros((2, moments.shape[1]))
-    slope[[3, 4, instrument]] = 1.0, -a, -b
-    level[[2, 1, 0]] = 1.0, -a, -b
+    slope, level = np.zeros((2, *moments.shape))
+    slope[:, 3] = level[:, 2] = 1.0
+    slope[:, 4] = level[:, 1] = -effects
+    slope[:, instrument] = level[:, 0] = -intercepts
     s, z = moments[:, [0]], moments[:, [instrument]]
     with np.errstate(divide="ignore", invalid="ignore"):
         found: NDArray[np.float64] = (s * slope - z * level) / _find_spread(moments)[:, None]
@@ -78,7 +85,7 @@ def _find_spread(moments: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(np.abs(spread) > 1e-14 * np.abs(zw * s), spread, 0.0)
 
 
-def find_variances(of_trees: NDArray[np.float64], bag_size: int) -> NDArray[np.float64]:
+def find_variances(of_bags: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the variances of effects by what bags of trees with disjoint samples agree in.
 
     Trees of a bag share a half of the rows, and the next bag has the other half. If T(S) is what
@@ -90,27 +97,16 @@ def find_variances(of_trees: NDArray[np.float64], bag_size: int) -> NDArray[np.f
 
     Parameters
     ----------
-    of_trees : ndarray of shape (n, n_trees, n_moments)
-        The moments that each tree predicts.
-    bag_size : int
-        Number of trees of a bag.
+    of_bags : ndarray of shape (n, n_bags, n_moments)
+        The mean moments that the trees of each bag predict.
     """
-    moments = of_trees.mean(axis=1)
-    instrument = _place_of_instrument(moments)
-    s, w, y = moments.T[:3]
-    z = moments[:, instrument]
+    moments = of_bags.mean(axis=1)
     effects = find_effects(moments)
-    spread = _find_spread(moments)
-    intercepts = (y - effects * w) / s
-    # Of each tree: how far the equations of the regression are from being solved.
-    slope = of_trees[..., 3] - of_trees[..., 4] * effects[:, None]
-    slope -= of_trees[..., instrument] * intercepts[:, None]
-    level = of_trees[..., 2] - of_trees[..., 1] * effects[:, None]
-    level -= of_trees[..., 0] * intercepts[:, None]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        influence = (s[:, None] * slope - z[:, None] * level) / spread[:, None]
-    n_pairs = influence.shape[1] // (2 * bag_size)
-    pairs = influence[:, : 2 * bag_size * n_pairs].reshape(-1, n_pairs, 2, bag_size).mean(axis=3)
+    weights = _weigh(moments, effects, (moments[:, 2] - effects * moments[:, 1]) / moments[:, 0])
+    # Of each bag: how far the equations of the regression are from being solved.
+    influence = np.einsum("rbm,rm->rb", of_bags, weights)
+    n_pairs = influence.shape[1] // 2
+    pairs = influence[:, : 2 * n_pairs].reshape(-1, n_pairs, 2)
     agreement = np.mean(pairs.prod(axis=2), axis=1)
     size = np.mean(pairs**2, axis=(1, 2))
     return remove_noise(-agreement, np.sqrt((size**2 + agreement**2) / n_pairs))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -79,6 +80,11 @@ class TreeRounds(Rounds):
         super().__init__(X, codes.astype(np.intp) if isinstance(tree, ClassTarget) else codes)
         shares_codes = isinstance(tree, ClassTarget) or first.categories_ is None
         self._rows = TreeRows(coded, settings.n_threads) if shares_codes else None
+        # Without limits of samples, of which copies are several, a row that is drawn k times may
+        # weigh k instead. Without some rows others could have other codes.
+        limits = [self._parameters[name] for name in ("min_samples_split", "min_samples_leaf")]
+        has_limits = limits != [2, 1] or not all(isinstance(limit, Integral) for limit in limits)
+        self._weighs_draws = first.categories_ is None and not has_limits
         self._rng = np.random.RandomState(0)
 
     def make_tree(self, random_state: int) -> Any:
@@ -98,6 +104,8 @@ class TreeRounds(Rounds):
             draws = draws._replace(
                 sample_weight=weights if of_classes is None else weights * of_classes
             )
+        elif self._weighs_draws:
+            draws = draws._replace(sample_weight=np.bincount(rows, minlength=len(self.y)) * 1.0)
         else:
             # These rows may lack some categories, so that the others have other codes.
             columns = estimator._learn_categories(self._X[rows])
@@ -108,7 +116,9 @@ class TreeRounds(Rounds):
         seed = FIRST_SEED + int(self._rng.randint(np.iinfo(np.int32).max))
         task = task._replace(seed=seed)
         grown = task.grow_tree(columns, draws)
-        estimator.tree_, estimator.max_features_, estimator._with_missing = grown
+        tree, estimator.max_features_, estimator._with_missing = grown
+        weighs_draws = rows is not None and self._weighs_draws
+        estimator.tree_ = tree.with_copies() if weighs_draws else tree
 
     def predict(self, estimator: Any) -> NDArray[Any]:
         """Return what a tree predicts for all samples."""

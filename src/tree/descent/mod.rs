@@ -2,7 +2,7 @@
 //!
 //! There are four ways, and a [batch](batch::Batch) of rows goes the first one that serves it. Many rows
 //! that lie in memory are divided among [clusters] of splits, or go through one tree
-//! [side by side](side_by_side), or [flat] where single precision holds them. Sparse rows follow the
+//! [side by side](side_by_side), [flat] where none of their values is missing. Sparse rows follow the
 //! [ways of zero](zero_ways). All others go one by one, each through several trees.
 
 pub(super) mod batch;
@@ -10,11 +10,11 @@ pub(crate) mod blocks;
 pub(super) mod clusters;
 pub(super) mod flat;
 mod groups_of_rows;
+mod plain_rows;
 mod row_bits;
 mod row_by_row;
 mod rows_in_memory;
 mod side_by_side;
-mod singles;
 pub(super) mod split_view;
 mod through_clusters;
 pub(super) mod walk;

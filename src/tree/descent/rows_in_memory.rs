@@ -1,8 +1,9 @@
-//! Rows that lie in memory go through one tree side by side: flat where single precision holds their values.
+//! Rows that lie in memory go through one tree side by side: flat where none of their values is missing.
 
 use super::batch::Batch;
+use super::flat::Cell;
+use super::plain_rows::PlainRows;
 use super::side_by_side::{self, MOST};
-use super::singles::Singles;
 use super::split_view::AT_LEAF;
 use super::walk::Walk;
 use crate::data::rows::CellRows;
@@ -27,23 +28,26 @@ pub fn rows_in_memory<W: Walk>(
         bits
     });
     let mut positions = [0; MOST];
-    let singles = |starts| if bits.is_some() { Singles::No } else { Singles::of(&cells, starts) };
-    let chunks: Vec<_> = starts.chunks(MOST).map(|starts| (starts, singles(starts))).collect();
+    let plain = |starts| if bits.is_some() { None } else { PlainRows::of(&cells, starts) };
+    let chunks: Vec<_> = starts.chunks(MOST).map(|starts| (starts, plain(starts))).collect();
     for (at, &tree) in trees.iter().enumerate() {
-        for (first, (starts, singles)) in (0..).step_by(MOST).zip(&chunks) {
+        for (first, (starts, plain)) in (0..).step_by(MOST).zip(&chunks) {
             runtime.check_interrupt()?;
             let positions = &mut positions[..starts.len()];
             // A tree is laid out only if there are rows that the layout is for.
-            let flat = if matches!(singles, Singles::No) { None } else { tree.flat() };
+            let is_served = match plain {
+                None => false,
+                Some(PlainRows::Singles(cells, starts)) => descend_flat(tree, cells, starts, positions),
+                Some(PlainRows::Doubles(cells, starts)) => descend_flat(tree, cells, starts, positions),
+            };
             let bit = bits.as_ref().map(|bits| move |i: usize, feature: u32| bits.bit(first + i, feature));
-            match (singles, flat, cells) {
-                (Singles::InPlace(cells), Some(flat), _) => flat.descend(cells, starts, positions),
-                (Singles::Copied(cells, starts), Some(flat), _) => flat.descend(cells, starts, positions),
-                (_, _, CellRows::F32(cells)) => {
+            match cells {
+                _ if is_served => {}
+                CellRows::F32(cells) => {
                     let value = |i: usize, feature: u32| cells.cells[starts[i] + feature as usize].into();
                     side_by_side::descend(positions, |_| tree, value, bit);
                 }
-                (_, _, CellRows::F64(cells)) => {
+                CellRows::F64(cells) => {
                     let value = |i: usize, feature: u32| cells.cells[starts[i] + feature as usize];
                     side_by_side::descend(positions, |_| tree, value, bit);
                 }
@@ -55,4 +59,11 @@ pub fn rows_in_memory<W: Walk>(
         }
     }
     Ok(true)
+}
+
+/// Sets `leaves` to those that rows reach; returns false if the tree has no layout.
+fn descend_flat<T: Cell>(tree: &impl Walk, cells: &[T], starts: &[usize], leaves: &mut [u32]) -> bool {
+    let Some(flat) = tree.flat::<T>() else { return false };
+    flat.descend(cells, starts, leaves);
+    true
 }

@@ -1,7 +1,7 @@
 //! A tree, as far as rows that are sent through it need it.
 
 use super::clusters::Clusters;
-use super::flat::FlatTree;
+use super::flat::{Cell, FlatTree};
 use super::split_view::SplitView;
 use super::zero_ways::Ways;
 use crate::data::rows::{Row, for_each_row};
@@ -45,10 +45,10 @@ pub trait Walk: Sync {
         None
     }
 
-    /// The tree laid out for rows in single precision without missing values, if it can be. Its
-    /// leaves have the numbers that positions have.
+    /// The tree laid out for rows of `T` without missing values, if it can be. Its leaves have the numbers
+    /// that positions have.
     #[doc(hidden)]
-    fn flat(&self) -> Option<&FlatTree> {
+    fn flat<T: Cell>(&self) -> Option<&FlatTree<T>> {
         None
     }
 

@@ -17,6 +17,7 @@ use super::numbers::{Form, Numbers, Weights};
 use super::set_bytes::{StoredSets, write_set};
 use super::shares::{Formula, Shares};
 use super::{LEAF, MISSING_LEFT, Made, MadeLeafShares, NodeStatistics, PackedSplit, PackedTree, set_word};
+use crate::tree::descent::flat::Layouts;
 use crate::tree::descent::walk::Walk;
 use crate::tree::sets::CategorySets;
 use crate::tree::{MAX_NODES, n_values};
@@ -209,7 +210,7 @@ impl PackedTree {
             n_categories: Arc::clone(&shape.n_categories),
             sets,
             leaves: MadeLeafShares::default(),
-            flat: Made::default(),
+            layouts: Layouts::default(),
             clusters: Made::default(),
             ways: Made::default(),
         })
