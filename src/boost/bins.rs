@@ -157,33 +157,11 @@ impl BinnedColumn {
             zero,
             is_categorical,
         };
-        let is_fine = match data.columns() {
-            Columns::Dense(columns) => matches!(columns.column(feature).ranks, Ranks::U8(_)),
-            Columns::Sparse(columns) if max_bins.is_none() && !is_categorical => {
-                n_ranks <= MAX_BINS && columns.column_nnz(feature) >= n_ranks * ENTRIES_PER_BIN / 2
-            }
-            Columns::Sparse(_) => n_ranks <= MAX_BINS,
-        };
         let limit = max_bins.filter(|_| !is_categorical);
-        if is_fine && limit.is_none_or(|limit| data.n_distinct(feature) <= limit) {
+        if has_bin_per_rank(data, feature, max_bins) && limit.is_none_or(|limit| data.n_distinct(feature) <= limit) {
             return Ok(fine);
         }
-        // By rank, the rows that have it, and their weight.
-        let mut n_rows = memory::zeros::<u32>("the rows of a rank", n_ranks)?;
-        let mut weight_of_rank = memory::zeros::<u64>("the rows of a rank", n_ranks)?;
-        let mut take = |row: u32, rank: u32| {
-            n_rows[rank as usize] += 1;
-            weight_of_rank[rank as usize] += weights.get(row as usize);
-        };
-        match data.columns() {
-            Columns::Dense(columns) => {
-                columns.column(feature).visit_ranks(0..data.n_samples() as u32, take);
-            }
-            Columns::Sparse(columns) => {
-                let column = columns.column(feature);
-                column.samples.iter().enumerate().for_each(|(at, &row)| take(row, column.ranks.at(at)));
-            }
-        }
+        let (n_rows, mut weight_of_rank) = count_ranks(data, weights, feature)?;
         let n_stored: usize = n_rows.iter().map(|&n| n as usize).sum();
         // Zeros of sparse columns are alone where the rows of all other bins are listed by value.
         let is_zero_alone = zero.is_some() && limit.is_none() && !is_categorical;
@@ -320,6 +298,37 @@ impl Coarse {
             None => column.rank(self.rows[place]),
         }
     }
+}
+
+/// Whether a column needs no more bins than it has ranks.
+fn has_bin_per_rank(data: &Dataset, feature: u32, max_bins: Option<usize>) -> bool {
+    let n_ranks = data.n_ranks(feature);
+    match data.columns() {
+        Columns::Dense(columns) => matches!(columns.column(feature).ranks, Ranks::U8(_)),
+        Columns::Sparse(columns) if max_bins.is_none() && !data.is_categorical(feature) => {
+            n_ranks <= MAX_BINS && columns.column_nnz(feature) >= n_ranks * ENTRIES_PER_BIN / 2
+        }
+        Columns::Sparse(_) => n_ranks <= MAX_BINS,
+    }
+}
+
+/// By rank, the rows or the entries of a sparse column that have it, and their weight.
+fn count_ranks(data: &Dataset, weights: &Weights, feature: u32) -> Result<(Vec<u32>, Vec<u64>)> {
+    let n_ranks = data.n_ranks(feature);
+    let mut n_rows = memory::zeros::<u32>("the rows of a rank", n_ranks)?;
+    let mut weight_of_rank = memory::zeros::<u64>("the rows of a rank", n_ranks)?;
+    let mut take = |row: u32, rank: u32| {
+        n_rows[rank as usize] += 1;
+        weight_of_rank[rank as usize] += weights.get(row as usize);
+    };
+    match data.columns() {
+        Columns::Dense(columns) => columns.column(feature).visit_ranks(0..data.n_samples() as u32, take),
+        Columns::Sparse(columns) => {
+            let column = columns.column(feature);
+            column.samples.iter().enumerate().for_each(|(at, &row)| take(row, column.ranks.at(at)));
+        }
+    }
+    Ok((n_rows, weight_of_rank))
 }
 
 /// The bin of each rank of a column of numbers: one for each rank of any weight if these are few, else bins

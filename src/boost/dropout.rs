@@ -34,7 +34,10 @@ impl Rounds {
         let rate = self.settings.dropout_rate;
         let n_rounds = if rate > 0.0 { self.members.len() / n_raw } else { 0 };
         let rounds = choose_rounds(seed, n_rounds, rate);
-        let mut sums = vec![0.0; if rounds.is_empty() { 0 } else { self.sums.len() }];
+        if rounds.is_empty() {
+            return Ok(Dropped { rounds, sums: Vec::new() });
+        }
+        let mut sums = vec![0.0; self.sums.len()];
         for &round in &rounds {
             for tree in 0..n_raw {
                 let dropped = self.members[round * n_raw + tree].tree.unpack()?;

@@ -82,6 +82,25 @@ impl Loss {
         }
     }
 
+    /// Whether [`parts_of_log_loss`](Self::parts_of_log_loss) has the loss.
+    pub fn is_log_loss(self) -> bool {
+        matches!(self, Self::LogLoss | Self::LogLossOfClasses { .. })
+    }
+
+    /// The log loss of a row as a number less the logarithm of a share, given the negative gradients, so that
+    /// it takes no exponential function, and a sum of losses few logarithms. The share is that of the class
+    /// with the largest raw prediction, so it is not near 0.
+    pub fn parts_of_log_loss(self, y: f64, raw: &[f64], pull: impl Fn(usize) -> f64) -> (f64, f64) {
+        if raw.len() == 1 {
+            // Of the class of the row it is 1 less the distance.
+            let distance = pull(0).abs();
+            return (raw[0].max(0.0) - y * raw[0], distance.max(1.0 - distance));
+        }
+        let largest = (1..raw.len()).fold(0, |largest, class| if raw[class] > raw[largest] { class } else { largest });
+        let is_class = f64::from(u8::from(largest == y as usize));
+        (raw[largest] - raw[y as usize], is_class - pull(largest))
+    }
+
     /// Sets `pulls[k]` to the negative gradient of the loss of a row by raw prediction `k`.
     pub fn pull(self, y: f64, raw: &[f64], delta: f64, pulls: &mut [f64]) {
         let z = raw[0];

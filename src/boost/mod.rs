@@ -74,6 +74,8 @@ pub struct Rounds {
     start: Vec<f64>,
     sums: Vec<f64>,
     raw: Vec<f64>,
+    /// Negative gradients at the raw predictions, by tree, if losses have asked for them.
+    pulls: Option<Vec<Vec<f64>>>,
     /// The residual from which on Huber's loss is absolute.
     delta: f64,
     members: Vec<Member>,
@@ -171,8 +173,24 @@ impl Rounds {
         let raw = vec![0.0; n_raw];
         // As in scikit-learn, losses before the first round know no residuals.
         let delta = 0.5;
-        let mut rounds =
-            Self { data, target, params, bins, known, halves, settings, y, weights, start, sums, raw, delta, members };
+        let pulls = None;
+        let mut rounds = Self {
+            data,
+            target,
+            params,
+            bins,
+            known,
+            halves,
+            settings,
+            y,
+            weights,
+            start,
+            sums,
+            raw,
+            pulls,
+            delta,
+            members,
+        };
         rounds.predict_raw(runtime)?;
         Ok(rounds)
     }
@@ -201,6 +219,7 @@ impl Rounds {
         let out_of_bag = draw.in_bag.filter(|_| draw.has_losses);
         let mean_loss_out_of_bag =
             |rounds: &Self| out_of_bag.map_or(f64::NAN, |in_bag| rounds.mean_loss(|row| !in_bag[row]));
+        self.prepare_losses(draw, runtime)?;
         let before = mean_loss_out_of_bag(self);
         let dropped = self.drop_rounds(draw.seeds[0], runtime)?;
         if let Objective::Rows(Loss::Huber { level }) = self.settings.objective {
@@ -217,12 +236,16 @@ impl Rounds {
                 Bag { target, known }
             }
         };
-        let pulls = self.settings.objective.pulls(self.predicted(), runtime)?;
+        let pulls = match self.pulls.take() {
+            Some(pulls) => pulls,
+            None => self.settings.objective.pulls(self.predicted(), runtime)?,
+        };
         for (tree, (pulls, &seed)) in pulls.iter().zip(draw.seeds).enumerate() {
             self.grow(tree, pulls, &bag, (seed, dropped.share()), runtime)?;
         }
         self.put_back(&dropped)?;
         self.predict_raw(runtime)?;
+        self.prepare_losses(draw, runtime)?;
         let is_in = |row: usize| draw.in_bag.is_none_or(|in_bag| in_bag[row]);
         let after = if draw.has_losses { self.mean_loss(is_in) } else { f64::NAN };
         Ok([before, after, mean_loss_out_of_bag(self)])
@@ -326,6 +349,7 @@ impl Rounds {
     }
 
     fn predict_raw(&mut self, runtime: &Runtime<'_>) -> Result<()> {
+        self.pulls = None;
         let Self { raw, start, sums, settings, .. } = self;
         by_rows::for_each_part(raw, settings.objective.n_raw(), runtime, |first, raw| {
             let first = first * settings.objective.n_raw();
@@ -333,6 +357,14 @@ impl Rounds {
                 *raw = start + settings.learning_rate * sum;
             }
         })
+    }
+
+    /// Computes the negative gradients of the next round now, if losses are asked for and follow from them.
+    fn prepare_losses(&mut self, draw: &Draw<'_>, runtime: &Runtime<'_>) -> Result<()> {
+        if draw.has_losses && self.pulls.is_none() && self.settings.objective.has_loss_by_pulls() {
+            self.pulls = Some(self.settings.objective.pulls(self.predicted(), runtime)?);
+        }
+        Ok(())
     }
 
     fn predicted(&self) -> Predicted<'_> {
@@ -346,7 +378,7 @@ impl Rounds {
 
     /// The weighted mean of the loss of some rows.
     fn mean_loss(&self, counts: impl Fn(usize) -> bool) -> f64 {
-        self.settings.objective.mean_loss(self.predicted(), counts)
+        self.settings.objective.mean_loss(self.predicted(), self.pulls.as_deref(), counts)
     }
 }
 

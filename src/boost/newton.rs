@@ -26,6 +26,7 @@ use crate::grow::facts::NodeFacts;
 use crate::params::ValidTreeParams;
 use crate::rng::Permutation;
 use crate::runtime::Runtime;
+use crate::simd::{Level, vectorized};
 use crate::split::Candidate;
 
 /// Children of smaller sums of second derivatives are illegal, as in scikit-learn's histogram boosting.
@@ -129,6 +130,7 @@ struct Newton<'a, C> {
     least_hessian: f64,
     smoothing: f64,
     total_weight: f64,
+    level: Level,
 }
 
 /// What a node has of its rows.
@@ -188,19 +190,13 @@ impl<'a, C: Slopes> Newton<'a, C> {
             least_hessian: LEAST_HESSIAN / hessian_unit,
             smoothing: CATEGORY_SMOOTHING / hessian_unit,
             total_weight: total as f64 * target.weight_unit(),
+            level: Level::widest(),
         })
     }
 
     #[inline]
     fn hessian(&self, sums: &C) -> i64 {
         sums.hessian(self.constant)
-    }
-
-    /// Whether both sides have enough second derivatives, given the sum of those on the left.
-    #[inline]
-    #[allow(clippy::needless_bitwise_bool, reason = "a branch would keep scores apart")]
-    fn suffices(&self, at: AtNode, hessian: f64) -> bool {
-        (hessian >= self.least_hessian) & (hessian <= at.hessian as f64 - self.least_hessian)
     }
 
     fn at(&self, gradient: i64, hessian: i64, n: u32) -> AtNode {
@@ -236,8 +232,26 @@ impl AtNode {
         (of_left * of_left * right + of_right * of_right * left) / (left * right)
     }
 
+    /// Whether both sides have enough second derivatives, given the sum of those on the left.
+    #[inline]
+    #[allow(clippy::needless_bitwise_bool, reason = "a branch would keep scores apart")]
+    fn suffices(self, hessian: f64, least: f64) -> bool {
+        (hessian >= least) & (hessian <= self.hessian as f64 - least)
+    }
+
     fn gain(self, score: f64) -> f64 {
         score - self.l2 * self.mean * self.mean
+    }
+}
+
+vectorized! {
+    /// Sets `scores` to those of cuts that have these sums on the left, negative infinity where one side has
+    /// less than `least` of the second derivatives.
+    fn score_cuts(at: AtNode, least: f64, gradients: &[f64], hessians: &[f64], scores: &mut [f64]) {
+        for (score, (&gradient, &hessian)) in scores.iter_mut().zip(gradients.iter().zip(hessians)) {
+            let of_cut = at.score(gradient, hessian);
+            *score = if at.suffices(hessian, least) { of_cut } else { f64::NEG_INFINITY };
+        }
     }
 }
 
@@ -335,7 +349,7 @@ impl<C: Slopes> Engine for Newton<'_, C> {
     #[inline]
     fn score(&self, at: AtNode, left: &C) -> f64 {
         let (n, hessian) = (left.n(), self.hessian(left) as f64);
-        let is_legal = n >= self.min_leaf && at.n - n >= self.min_leaf && self.suffices(at, hessian);
+        let is_legal = n >= self.min_leaf && at.n - n >= self.min_leaf && at.suffices(hessian, self.least_hessian);
         if is_legal { at.score(left.gradient() as f64, hessian) } else { f64::NEG_INFINITY }
     }
 
@@ -350,11 +364,8 @@ impl<C: Slopes> Engine for Newton<'_, C> {
         for (left, (gradient, hessian)) in lefts.iter().zip(gradients.iter_mut().zip(&mut *hessians)) {
             (*gradient, *hessian) = (left.gradient() as f64, self.hessian(left) as f64);
         }
-        let sums = gradients[..lefts.len()].iter().zip(&hessians[..lefts.len()]);
-        for (score, (&gradient, &hessian)) in scores.iter_mut().zip(sums) {
-            let of_cut = at.score(gradient, hessian);
-            *score = if self.suffices(at, hessian) { of_cut } else { f64::NEG_INFINITY };
-        }
+        let n = lefts.len();
+        score_cuts(self.level, at, self.least_hessian, &gradients[..n], &hessians[..n], &mut scores[..n]);
     }
 
     fn may_hold(&self, at: AtNode, before: &C, bin: &C, floor: f64) -> bool {

@@ -6,6 +6,9 @@ use super::loss::{LeafRows, Loss};
 use crate::error::Result;
 use crate::runtime::Runtime;
 
+/// A product of shares below this is replaced by its logarithm, before another one makes it 0.
+const LEAST_PRODUCT: f64 = 1e-200;
+
 /// What boosting lowers.
 pub enum Objective {
     /// The sum of a loss over the rows.
@@ -51,13 +54,22 @@ impl Objective {
         if let Self::Rows(loss) = self { loss.n_raw() } else { 1 }
     }
 
-    /// The weighted mean of the loss of the rows that count.
-    pub fn mean_loss(&self, rows: Predicted<'_>, counts: impl Fn(usize) -> bool) -> f64 {
+    /// Whether [`mean_loss`](Self::mean_loss) is quicker with negative gradients.
+    pub fn has_loss_by_pulls(&self) -> bool {
+        matches!(self, Self::Rows(loss) if loss.is_log_loss())
+    }
+
+    /// The weighted mean of the loss of the rows that count. `pulls` are the negative gradients, if they are
+    /// known.
+    pub fn mean_loss(&self, rows: Predicted<'_>, pulls: Option<&[Vec<f64>]>, counts: impl Fn(usize) -> bool) -> f64 {
         let Predicted { y, raw, weights, delta } = rows;
         let loss = match self {
             Self::Cox(risks) => return risks.mean_loss(y, raw, weights, counts),
             Self::Rows(loss) => loss,
         };
+        if let Some(pulls) = pulls.filter(|_| loss.is_log_loss()) {
+            return mean_log_loss(*loss, rows, pulls, counts);
+        }
         let n_raw = loss.n_raw();
         let (mut total, mut sum) = (0.0, 0.0);
         for row in (0..y.len()).filter(|&row| counts(row)) {
@@ -137,6 +149,58 @@ impl Objective {
         match self {
             Self::Cox(_) => rows.mean_pull(),
             Self::Rows(loss) => loss.leaf_value(rows, tree, delta),
+        }
+    }
+}
+
+/// The weighted mean of a log loss of the rows that count. Of the product of many shares one logarithm is
+/// taken.
+fn mean_log_loss(loss: Loss, rows: Predicted<'_>, pulls: &[Vec<f64>], counts: impl Fn(usize) -> bool) -> f64 {
+    let Predicted { y, raw, weights, .. } = rows;
+    let n_raw = loss.n_raw();
+    let (mut total, mut sum, mut product) = (0.0, 0.0, 1.0_f64);
+    for row in (0..y.len()).filter(|&row| counts(row)) {
+        let of_row = &raw[row * n_raw..][..n_raw];
+        let (difference, share) = loss.parts_of_log_loss(y[row], of_row, |class| pulls[class][row]);
+        if let Some(weights) = weights {
+            total += weights[row];
+            sum += weights[row] * (difference - share.ln());
+        } else {
+            total += 1.0;
+            sum += difference;
+            product *= share;
+            if product < LEAST_PRODUCT {
+                sum -= product.ln();
+                product = 1.0;
+            }
+        }
+    }
+    (sum - product.ln()) / total
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn log_losses_by_gradients_are_the_same() {
+        let runtime = Runtime::unstoppable();
+        for (loss, n_classes) in [(Loss::LogLoss, 2), (Loss::LogLossOfClasses { n_classes: 5 }, 5)] {
+            let (n, n_raw) = (3000, loss.n_raw());
+            let y: Vec<f64> = (0..n).map(|row| f64::from(row % n_classes)).collect();
+            // Near 0 and far from it, right and wrong.
+            let raw: Vec<f64> = (0..n as usize * n_raw).map(|at| ((at * 37 % 101) as f64 - 50.0) * 0.9).collect();
+            let weights: Vec<f64> = (0..n).map(|row| 0.5 + f64::from(row % 3)).collect();
+            let objective = Objective::Rows(loss);
+            for weights in [None, Some(&weights[..])] {
+                let rows = Predicted { y: &y, raw: &raw, weights, delta: 0.0 };
+                let pulls = objective.pulls(rows, &runtime).unwrap();
+                for counts in [|_| true, |row| row % 7 == 0] {
+                    let expected = objective.mean_loss(rows, None, counts);
+                    let found = objective.mean_loss(rows, Some(&pulls), counts);
+                    assert!((found - expected).abs() <= 1e-13 * expected, "{found} {expected}");
+                }
+            }
         }
     }
 }

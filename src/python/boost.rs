@@ -170,5 +170,5 @@ pub fn mean_loss_of<'py>(
     let (y, raw) = (y.as_slice()?, raw.as_slice()?);
     let weights = sample_weight.as_ref().map(|weights| weights.as_slice()).transpose()?;
     let objective = read_objective(&loss.0, loss.1, y)?;
-    catch(|| Ok(objective.mean_loss(Predicted { y, raw, weights, delta }, |_| true)))
+    catch(|| Ok(objective.mean_loss(Predicted { y, raw, weights, delta }, None, |_| true)))
 }
