@@ -3,7 +3,7 @@
 //!
 //! An [`Engine`] bounds what the cuts within a bin can score. The rows of the bins that stay open are read.
 
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 
 use super::bins::{BinnedColumn, Bins, Coarse, MAX_BINS};
 use super::growth::{Engine, SearchedNode};
@@ -171,17 +171,22 @@ impl<E: Engine> Search<'_, E> {
             let (mut left, mut n) = (start, 0);
             let mut list = |bin: u8, cell: &E::Cell| {
                 left.add(cell);
-                (lefts[n], bins[n]) = (left, bin);
-                n += usize::from((cell.n() > 0) & (left.n() >= least) & (n_rows - left.n() >= least));
-            };
-            match &few {
-                Some(few) => {
-                    for (&word, first) in few.iter().zip((0..).step_by(64)) {
-                        ones(word).for_each(|bit| list((first + bit) as u8, &cells[(first + bit) as usize]));
+                if left.n() >= least {
+                    if n_rows - left.n() < least {
+                        return ControlFlow::Break(());
                     }
+                    (lefts[n], bins[n]) = (left, bin);
+                    n += usize::from(cell.n() > 0);
                 }
-                None => (0..=u8::MAX).zip(&cells[..column.n_known()]).for_each(|(bin, cell)| list(bin, cell)),
-            }
+                ControlFlow::Continue(())
+            };
+            // Ends where too few rows are left for the right side.
+            let _ = match &few {
+                Some(few) => few.iter().zip((0..).step_by(64)).try_for_each(|(&word, first)| {
+                    ones(word).try_for_each(|bit| list((first + bit) as u8, &cells[(first + bit) as usize]))
+                }),
+                None => (0..=u8::MAX).zip(&cells[..column.n_known()]).try_for_each(|(bin, cell)| list(bin, cell)),
+            };
             self.engine.score_all(self.at, &lefts[..n], sums, scores);
             let highest = scores[..n].iter().copied().fold(f64::NEG_INFINITY, f64::max);
             let least = self.engine.floor(best).max(highest - 2.0 * self.engine.tolerance(self.node, highest));

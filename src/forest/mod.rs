@@ -81,6 +81,12 @@ impl Forest {
         Self::new(self.members.iter().chain(&other.members).cloned().collect())
     }
 
+    /// This forest without what predictions have made, and keep for the next ones. O(nodes).
+    pub fn afresh(&self) -> Result<Self> {
+        let afresh = |member: &Member| Member { tree: Arc::new(PackedTree::clone(&member.tree)), ..*member };
+        Self::new(self.members.iter().map(afresh).collect())
+    }
+
     /// Every `step`-th of the trees of a range, from its first on. Both forests share the trees.
     pub fn part(&self, trees: Range<usize>, step: usize) -> Result<Self> {
         let members = self.members.get(trees).unwrap_or_default();

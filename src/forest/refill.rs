@@ -17,8 +17,10 @@ use crate::tree::records::Records;
 use crate::tree::refill::Filling;
 use crate::tree::{TREE_LEAF, Tree};
 
-/// Leaves of rows that are held at once, 8 bytes each.
-pub(super) const LEAVES_AT_ONCE: usize = 1 << 22;
+/// Leaves of rows that are held at once, 12 bytes each.
+pub(super) const LEAVES_AT_ONCE: usize = 1 << 20;
+/// Rows whose leaves are put in the order of the trees together, which stay in cache.
+const ROWS_AT_ONCE: usize = 64;
 /// The name of the memory in errors.
 const WHAT: &str = "the rows of the leaves";
 
@@ -35,16 +37,30 @@ pub(super) fn refill(
     let mut members = Vec::with_capacity(forest.len());
     for first in (0..forest.len()).step_by(step) {
         let some = forest.part(first..(first + step).min(forest.len()), 1)?;
-        let leaves = some.apply(x, runtime)?;
+        let leaves = by_tree(&some.apply(x, runtime)?, some.len())?;
         let fill = |at: usize| {
             runtime.check_interrupt()?;
             let Member { tree, seed } = &some.members()[at];
-            let leaf = |row: u32| leaves[row as usize * some.len() + at] as usize;
+            let own = &leaves[at * x.shape().0..][..x.shape().0];
+            let leaf = |row: u32| own[row as usize] as usize;
             Ok(Member { tree: Arc::new(fill(first + at, tree, &leaf)?), seed: *seed })
         };
         members.extend(runtime.map((0..some.len()).collect(), fill)?);
     }
     Forest::new(members)
+}
+
+/// The leaves of all rows tree by tree, given those of each row.
+fn by_tree(leaves: &[i64], n_trees: usize) -> Result<Vec<u32>> {
+    let n_rows = leaves.len() / n_trees;
+    let mut sorted: Vec<u32> = memory::zeros(WHAT, leaves.len())?;
+    for (first, block) in (0..).step_by(ROWS_AT_ONCE).zip(leaves.chunks(ROWS_AT_ONCE * n_trees)) {
+        for tree in 0..n_trees {
+            let own = &mut sorted[tree * n_rows + first..];
+            own.iter_mut().zip(block.chunks_exact(n_trees)).for_each(|(leaf, of_row)| *leaf = of_row[tree] as u32);
+        }
+    }
+    Ok(sorted)
 }
 
 /// The forest with the splits of another, which [`grow_forest`](super::grow_forest) has grown with these

@@ -195,6 +195,12 @@ impl PyForest {
         catch(|| Ok(Self::new(own.extended(others)?)))
     }
 
+    /// This forest without what predictions have made, and keep for the next ones.
+    fn afresh(&self, py: Python<'_>) -> PyResult<Self> {
+        let forest = self.forest(py)?;
+        catch(|| Ok(Self::new(forest.afresh()?)))
+    }
+
     /// Every `step`-th of the trees from number `start` to `stop`, as a forest; nothing is copied.
     fn part(&self, py: Python<'_>, start: usize, stop: usize, step: usize) -> PyResult<Self> {
         let forest = self.forest(py)?;

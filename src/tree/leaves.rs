@@ -132,6 +132,12 @@ impl MadeLeafShares {
     }
 }
 
+impl Clone for MadeLeafShares {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
 impl PartialEq for MadeLeafShares {
     fn eq(&self, _other: &Self) -> bool {
         true

@@ -38,8 +38,8 @@ use crate::error::Result;
 /// In a feature: missing values go left.
 const MISSING_LEFT: u32 = 1 << 31;
 
-/// A decision tree, packed. Immutable.
-#[derive(Debug, PartialEq)]
+/// A decision tree, packed. Immutable. A clone lacks what predictions have made.
+#[derive(Debug, Clone, PartialEq)]
 pub struct PackedTree {
     n_features: usize,
     n_classes: Vec<u32>,
@@ -96,7 +96,7 @@ impl PackedSplit {
 }
 
 /// The statistics of nodes, which prediction does not need to find the way of a row.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 enum NodeStatistics {
     Shares(Shares),
     Numbers(Numbers),

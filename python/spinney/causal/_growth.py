@@ -22,7 +22,7 @@ from spinney.dataset import Dataset
 # The sum of the squares of treatments as integers: sums of such weights times targets are narrow.
 _TOTAL = 2.0**30
 # Cells of rows and trees whose draws are held at once.
-_DRAWS_AT_ONCE = 2**24
+_DRAWS_AT_ONCE = 2**21
 
 
 class Source(NamedTuple):
@@ -134,7 +134,8 @@ def grow_filled(
     max_features = 0
     n_moments = N_MOMENTS if data.instruments is None else N_MOMENTS_OF_INSTRUMENTS
     sums, n_unseen = np.zeros((n_samples, n_moments)), np.zeros(n_samples)
-    step = max(1, _DRAWS_AT_ONCE // n_samples)
+    # Each tree is the work of one thread.
+    step = max(4 * task.n_threads, _DRAWS_AT_ONCE // n_samples)
     for first in range(0, n_trees, step):
         n_new = min(step, n_trees - first)
         batch = draw_batch(bags, first, list_tree_seeds(task.seed, first, n_new))
@@ -145,6 +146,8 @@ def grow_filled(
         is_any = n_of_row > 0
         sums[is_any] += means[is_any] * n_of_row[is_any, None]
         n_unseen += n_of_row
+        # What the prediction has made takes as much memory as the trees.
+        own = own.afresh()
         forest = own if forest is None else forest.extended(own)
         if report is not None:
             report(first + n_new)

@@ -79,7 +79,7 @@ impl Cell for f64 {
 }
 
 /// The layouts of a tree, each made at the first batch of rows that it is for.
-#[derive(Debug, Default, PartialEq)]
+#[derive(Debug, Default, Clone, PartialEq)]
 pub struct Layouts {
     singles: Made<FlatTree<f32>>,
     doubles: Made<FlatTree<f64>>,

@@ -15,7 +15,7 @@ use crate::num::nearest;
 use crate::tree::VALUES;
 use crate::tree::records::{Record, Records};
 
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Numbers {
     pub form: Form,
     /// What the leaves predict, in preorder.

@@ -18,7 +18,7 @@ use crate::tree::records::{Record, Records};
 /// The largest weight of a tree, in units: logarithms are for less than twice as much.
 const MAX_WEIGHT: u64 = 1 << 62;
 
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Shares {
     /// What a weight of 1 in the records stands for.
     pub unit: f64,
