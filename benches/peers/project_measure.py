@@ -119,6 +119,7 @@ def measure_side(name: str, split: int, arguments: argparse.Namespace) -> dict[s
         "fit": found.refit_time_,
         "parameters": {key.split("__")[-1]: value for key, value in found.best_params_.items()},
         "importances": importances.sort_values(ascending=False).to_dict(),
+        "first_house": {"prediction": float(predicted[0]), "price": float(truth.iloc[0])},
         "contributions": list_contributions(explained),
         **judge(predicted, truth),
         "inside": float(((low <= truth) & (truth <= high)).mean()),

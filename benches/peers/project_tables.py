@@ -79,12 +79,17 @@ def make_tables(runs: dict[str, list[dict[str, Any]]]) -> list[dict[str, Any]]:
     first = {side: runs[side][0] for side in SIDES}
     important = [list(run["importances"].items())[:N_NAMED] for run in first.values()]
     adding = [run["contributions"] or [] for run in first.values()]
+    one_house = rank(adding, "{} {:+,.0f}")
+    one_house += [
+        [key, *(f"{run['first_house'][key]:,.0f}" for run in first.values())]
+        for key in ("prediction", "price")
+    ]
     return [
         {"title": "steps", "head": ["", "unit", *SIDES], "rows": steps},
         {"title": "sizes", "head": ["", "unit", *SIDES], "rows": sizes},
         {"title": "scores", "head": ["", *SCORES], "rows": scores},
         {"title": "importances", "head": ["", *SIDES], "rows": rank(important, "{} {:.3f}")},
-        {"title": "one house", "head": ["", *SIDES], "rows": rank(adding, "{} {:+,.0f}")},
+        {"title": "one house", "head": ["", *SIDES], "rows": one_house},
     ]
 
 
@@ -101,7 +106,7 @@ def write_value(value: Any, unit: str) -> str:
     if value is None or isinstance(value, str):
         return value or ""
     if unit == "bytes":
-        return f"{value / 1e6:.1f}"
+        return f"{value / 1e6:.1f}" if value >= 1e6 else f"{value / 1e6:.2f}"
     if unit == "$":
         return f"{value:,.0f}"
     if unit == "s":
