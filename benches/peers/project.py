@@ -5,8 +5,9 @@ House prices from categories, holes and a listing (`project_data.py`). Each side
 intervals, finds the importances of the columns, explains one price, estimates what a deck adds to
 prices, and stores its model. Boosted models, with their defaults, fit the columns of the second
 side. Each runs on one thread, in a process of its own for each split (`project_measure.py`).
-Medians are printed. `--out` keeps them in a file, from which docs/project.md has its tables.
-Steps of the first side that need shap or EconML are left out if these are not installed.
+Medians are printed; seconds are those of the processor. `--out` keeps them in a file, from which
+docs/project.md has its tables. Steps of the first side that need shap or EconML are left out if
+these are not installed.
 """
 
 from __future__ import annotations

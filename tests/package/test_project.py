@@ -77,7 +77,7 @@ def test_both_sides_run_and_agree(shared_data, tmp_path):
     done = subprocess.run(
         [*command, "--models", *SIDES, *BOOSTING],
         cwd=tmp_path,
-        capture_output=True,
+        stdout=subprocess.PIPE,
         text=True,
         check=True,
     )
