@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from common import processor_seconds
-from project_data import read_houses
+from project_data import TREATMENT, read_houses
 from project_tables import BOOSTING, OPTIONAL, SIDES, STEPS
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 # Averages of effects need more trees than `--trees`, and a small run needs some, too.
 TREES_OF_EFFECT = 4
 FEWEST_TREES_OF_EFFECT = 100
-TREATMENT = "Wood Deck SF"
 N_CONTRIBUTIONS = 5
 
 
