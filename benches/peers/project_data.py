@@ -13,6 +13,7 @@ import pandas as pd
 from data_sets import find_data
 
 FILE = "ames_housing.csv.gz"
+TREATMENT = "Wood Deck SF"
 DESCRIBED = [
     *("Alley", "Condition 1", "Condition 2", "Bldg Type", "House Style", "Roof Style", "Roof Matl"),
     *("Exterior 1st", "Exterior 2nd", "Mas Vnr Type", "Foundation", "Heating", "Electrical"),
@@ -26,7 +27,7 @@ def read_houses(file: Path | None = None) -> tuple[pd.DataFrame, pd.Series]:
     # The class of a house is a code, of which no sum makes sense. OpenML's names have no blanks.
     code = "MS SubClass"
     houses = pd.read_csv(path, dtype=dict.fromkeys((code, code.replace(" ", "")), str))
-    names = {name.replace(" ", ""): name for name in (code, *DESCRIBED)}
+    names = {name.replace(" ", ""): name for name in (code, TREATMENT, *DESCRIBED)}
     houses = houses.rename(columns=names).drop(columns=["Order", "PID"])
     prices = houses.pop("SalePrice")
     listing = houses[DESCRIBED].apply(write_listing, axis=1)

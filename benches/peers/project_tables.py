@@ -8,25 +8,51 @@ from __future__ import annotations
 import json
 import statistics
 import sys
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results" / "project.json"
 SIDES = {"scikit-learn": "project_before.py", "Spinney": "project_after.py"}
+FORESTS = {
+    "scikit-learn": "sklearn.ensemble.RandomForestRegressor",
+    "Spinney": "spinney.RandomForestRegressor",
+}
+# Boosted models: their classes, and what they are told.
+BOOSTING: dict[str, dict[str, Any]] = {
+    "spinney.GradientBoostingRegressor": {"categorical_features": "from_dtype"},
+    "spinney.HistGradientBoostingRegressor": {},
+    "sklearn.ensemble.HistGradientBoostingRegressor": {},
+    "lightgbm.LGBMRegressor": {"n_jobs": 1, "verbose": -1},
+}
 # What a side is measured by, with its unit.
 STEPS = {
     "read the table": "s",
     "encode it once": "s",
     "grid search": "s",
     "predict the held-out houses": "s",
+    "intervals of the held-out houses": "s",
     "importances of all columns": "s",
+    "explain one house": "s",
+    "effect of a deck": "s",
     "save the model": "s",
     "load it, predict one house": "s",
     "all steps": "s",
 }
+# Steps for which the first side needs a package beside scikit-learn.
+OPTIONAL = {"explain one house": "shap", "effect of a deck": "econml"}
 SCORES = {"R2": "", "mean error": "$", "one fit": "s", "model file": "bytes"}
-SIZES = {"R2, held-out houses": "", "model file": "bytes", "memory": "bytes", "lines of code": ""}
+SIZES = {
+    "R2, held-out houses": ("r2", ""),
+    "held-out prices in intervals of 90 %": ("inside", ""),
+    "median width of these intervals": ("width", "$"),
+    "with a deck, prices are higher by": ("difference", "$"),
+    "a deck adds to the price": ("effect", "$"),
+    "standard error of that": ("effect_error", "$"),
+    "model file": ("bytes", "bytes"),
+    "memory": ("memory", "bytes"),
+}
 N_NAMED = 5
 
 
@@ -37,31 +63,42 @@ def count_lines(file: Path) -> int:
 
 
 def make_tables(runs: dict[str, list[dict[str, Any]]]) -> list[dict[str, Any]]:
-    """Return the tables: steps, sizes, scores, and the most important columns."""
+    """Return the tables: steps, sizes, scores, the most important columns, and one price."""
 
     def median(name: str, key: str, step: str | None = None) -> float | None:
         values = [run[key] if step is None else run[key].get(step) for run in runs[name]]
         return None if None in values else float(f"{statistics.median(values):.4g}")
 
     steps = [[step, u, *(median(s, "seconds", step) for s in SIDES)] for step, u in STEPS.items()]
-    lines = [count_lines(HERE / file) for file in SIDES.values()]
-    of_sides = [[median(side, key) for side in SIDES] for key in ("r2", "bytes", "memory")]
-    sizes = [
-        [name, unit, *values]
-        for (name, unit), values in zip(SIZES.items(), [*of_sides, lines], strict=True)
+    sizes: list[list[Any]] = [
+        [name, unit, *(median(side, key) for side in SIDES)] for name, (key, unit) in SIZES.items()
     ]
+    sizes.append(["lines of code", "", *(count_lines(HERE / file) for file in SIDES.values())])
     keys = ("r2", "error", "fit", "bytes")
-    scores = [[name, *(median(name, key) for key in keys)] for name in runs]
-    named = [list(runs[side][0]["importances"].items())[:N_NAMED] for side in SIDES]
-    important = [
-        [str(number), *(f"{name} {loss:.3f}" for name, loss in row)]
-        for number, row in enumerate(zip(*named, strict=True), 1)
+    scores = [[FORESTS.get(name, name), *(median(name, key) for key in keys)] for name in runs]
+    first = {side: runs[side][0] for side in SIDES}
+    important = [list(run["importances"].items())[:N_NAMED] for run in first.values()]
+    adding = [run["contributions"] or [] for run in first.values()]
+    one_house = rank(adding, "{} {:+,.0f}")
+    one_house += [
+        [key, *(f"{run['first_house'][key]:,.0f}" for run in first.values())]
+        for key in ("prediction", "price")
     ]
     return [
         {"title": "steps", "head": ["", "unit", *SIDES], "rows": steps},
         {"title": "sizes", "head": ["", "unit", *SIDES], "rows": sizes},
         {"title": "scores", "head": ["", *SCORES], "rows": scores},
-        {"title": "importances", "head": ["", *SIDES], "rows": important},
+        {"title": "importances", "head": ["", *SIDES], "rows": rank(important, "{} {:.3f}")},
+        {"title": "one house", "head": ["", *SIDES], "rows": one_house},
+    ]
+
+
+def rank(named: list[list[tuple[str, float]]], form: str) -> list[list[str | None]]:
+    """Return rows of what comes first, second and so on of each side."""
+    rows = zip_longest(*named)
+    return [
+        [str(number), *(item and form.format(*item) for item in row)]
+        for number, row in enumerate(rows, 1)
     ]
 
 
@@ -69,7 +106,7 @@ def write_value(value: Any, unit: str) -> str:
     if value is None or isinstance(value, str):
         return value or ""
     if unit == "bytes":
-        return f"{value / 1e6:.1f}"
+        return f"{value / 1e6:.1f}" if value >= 1e6 else f"{value / 1e6:.2f}"
     if unit == "$":
         return f"{value:,.0f}"
     if unit == "s":
