@@ -224,7 +224,7 @@ class CausalForest(Stored, AverageEffects, ExplainedEffects, TreeParameters):
     >>> y = X[:, 1] + (X[:, 0] > 0) * T + rng.normal(size=1000)
     >>> forest = CausalForest(200, model_t=0.5, random_state=0).fit(X, T, y)
     >>> forest.predict([[-1, 0, 0, 0, 0], [1, 0, 0, 0, 0]]).round(1)
-    array([0.2, 0.9])
+    array([0.2, 1. ])
     """
 
     n_estimators: int = field(default=2000, kw_only=False)
