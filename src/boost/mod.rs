@@ -60,9 +60,9 @@ pub struct Rounds {
     params: ValidForestParams,
     /// If trees of these data can be grown on bins.
     bins: Option<Bins>,
-    /// If each tree orders categories by half of its rows: the rows, and the features if trees are grown by
-    /// second derivatives.
+    /// The rows, if each tree orders categories by half of them.
     known: Option<Arc<KnownRows>>,
+    /// The features of these categories, if trees are grown by second derivatives.
     halves: Option<Halves>,
     settings: Settings,
     /// The target of each row, or the number of its class.
