@@ -290,7 +290,8 @@ impl Coarse {
         Ok(())
     }
 
-    /// The rank of the row at a place of a dense column's list by value. `first` is the first rank of its bin.
+    /// The rank of the row at a place of a dense column's list by value. `first` is the first rank of its
+    /// bin.
     #[inline]
     pub fn rank_at(&self, place: usize, first: u32, column: &DenseColumn) -> u32 {
         match self.low_ranks.get(place) {

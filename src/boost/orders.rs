@@ -61,7 +61,8 @@ impl Halves {
         Self { features: features.filter(|feature| feature.n_categories > most).collect() }
     }
 
-    /// The orders of the tree with this seed, whose rows are `known`. O(rows) for each feature that is ordered.
+    /// The orders of the tree with this seed, whose rows are `known`. O(rows) for each feature that is
+    /// ordered.
     pub fn orders(
         &self,
         (data, bins, known): (&Dataset, &Bins, &KnownRows),

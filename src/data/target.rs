@@ -259,8 +259,9 @@ impl Target {
         Ok(Self { n_samples: y.len(), n_outputs: 1, weights: self.weights.clone(), values, ..*self })
     }
 
-    /// Returns the target with numbers of so few bits that sums of them, each with its weight, fit in an `i64`.
-    /// The middle half of the numbers still spans many units; where it would not, the target stays as it is.
+    /// Returns the target with numbers of so few bits that sums of them, each with its weight, fit in an
+    /// `i64`. The middle half of the numbers still spans many units; where it would not, the target stays
+    /// as it is.
     pub fn with_narrow_sums(mut self, runtime: &Runtime<'_>) -> Result<Self> {
         let bits = (i64::BITS - 1).saturating_sub(bit_length(self.weights.total(self.n_samples)));
         if let TargetValues::Numbers(numbers) = &self.values
@@ -486,9 +487,9 @@ impl Numbers {
         self.bits == other.bits && self.scale == other.scale && bits(&self.center) == bits(&other.center)
     }
 
-    /// Encodes targets, in `bits` if that is less than [`COARSE_BITS`] and the middle half of the targets spans
-    /// many units. Rows of weight 0 must not change the result: they do not count for the range, and their
-    /// value is 0.
+    /// Encodes targets, in `bits` if that is less than [`COARSE_BITS`] and the middle half of the targets
+    /// spans many units. Rows of weight 0 must not change the result: they do not count for the range, and
+    /// their value is 0.
     fn encode(y: &[f64], n_outputs: usize, weights: &Weights, bits: u32, runtime: &Runtime<'_>) -> Result<Self> {
         let range = |output: usize| {
             let column = y.iter().skip(output).step_by(n_outputs).enumerate();

@@ -66,8 +66,8 @@ impl Forest {
         apply(&self.packed(), &self.blocks_of(x, rows, runtime)?, runtime)
     }
 
-    /// The mean prediction of each bag of trees for some rows: `bag_size` trees, one after the other, are a bag.
-    /// Trees that do not fill the last one are left out. Row-major `(rows.len(), n_bags, n_values)`.
+    /// The mean prediction of each bag of trees for some rows: `bag_size` trees, one after the other, are a
+    /// bag. Trees that do not fill the last one are left out. Row-major `(rows.len(), n_bags, n_values)`.
     pub fn predict_bags(
         &self,
         x: &dyn Matrix,

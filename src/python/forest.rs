@@ -316,9 +316,9 @@ impl PyForest {
         Ok((table(x.py(), indices, k)?, table(x.py(), shares, k)?))
     }
 
-    /// The mean of what the trees of each bag predict for each row. Shape (n_samples, n_bags, n_values), float64.
-    /// `rows` are the first of some rows and their end; None means all. A bag is `bag_size` trees, one after
-    /// the other.
+    /// The mean of what the trees of each bag predict for each row. Shape (n_samples, n_bags, n_values),
+    /// float64. `rows` are the first of some rows and their end; None means all. A bag is `bag_size` trees,
+    /// one after the other.
     #[pyo3(signature = (x, n_threads = 1, rows = None, bag_size = 1))]
     fn predict_trees<'py>(
         &self,

@@ -18,8 +18,8 @@ pub struct Filling {
 
 impl Tree {
     /// The tree with what other rows say of its nodes: `filling` returns it, and adds to `value` what the
-    /// node predicts. Leaves predict classes, or a number for each output that has one. A node that has no rows is
-    /// left out, and its sibling takes the place of their parent. The root has rows. O(nodes).
+    /// node predicts. Leaves predict classes, or a number for each output that has one. A node that has no
+    /// rows is left out, and its sibling takes the place of their parent. The root has rows. O(nodes).
     pub fn refilled(
         &self,
         n_classes: Vec<u32>,

@@ -220,8 +220,8 @@ impl<'a> Rule<'a> for Effects<'a> {
         true
     }
 
-    /// The excess of a sample is its label less the mean of all, each with its weight. If `D` is the excess of a
-    /// side, of weight `w`, `W` the weight of the node, and `S` the sum of its labels, the score is
+    /// The excess of a sample is its label less the mean of all, each with its weight. If `D` is the excess
+    /// of a side, of weight `w`, `W` the weight of the node, and `S` the sum of its labels, the score is
     /// `W D^2 / (w (W - w)) + S^2 / W`.
     fn set_lanes(
         &self,

@@ -88,8 +88,8 @@ struct NodeList {
     sum: ListSum,
 }
 
-/// A quantile of the targets of a list, and the loss about it, or the effect of a treatment. Nothing for other
-/// rules.
+/// A quantile of the targets of a list, and the loss about it, or the effect of a treatment. Nothing for
+/// other rules.
 #[derive(Default)]
 pub struct ListSum {
     /// The ranks of the two samples between whose targets the quantile is half way; equal if the
