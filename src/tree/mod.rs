@@ -214,17 +214,19 @@ impl Tree {
 
     /// A tree of the same splits, whose nodes predict other numbers: row-major `(node_count, n_outputs)`.
     pub fn with_numbers(&self, value: Vec<f64>, n_outputs: usize) -> Result<Self> {
-        let nodes = NodeArrays { value, ..self.nodes.clone() };
-        let (n_categories, sets) = (Arc::clone(&self.n_categories), self.sets.clone());
-        Self::with_categories(self.n_features, vec![1; n_outputs], nodes, n_categories, sets)
+        self.with_nodes(vec![1; n_outputs], NodeArrays { value, ..self.nodes.clone() })
     }
 
     /// The tree of rows each of which stands for as many copies as it weighs: a node has that many samples.
     pub fn with_copies(&self) -> Result<Self> {
         let n_node_samples = self.nodes.weighted_n_node_samples.iter().map(|&weight| weight.round() as i64).collect();
-        let nodes = NodeArrays { n_node_samples, ..self.nodes.clone() };
+        self.with_nodes(self.n_classes.clone(), NodeArrays { n_node_samples, ..self.nodes.clone() })
+    }
+
+    /// A tree of the same features and sets of categories.
+    fn with_nodes(&self, n_classes: Vec<u32>, nodes: NodeArrays) -> Result<Self> {
         let (n_categories, sets) = (Arc::clone(&self.n_categories), self.sets.clone());
-        Self::with_categories(self.n_features, self.n_classes.clone(), nodes, n_categories, sets)
+        Self::with_categories(self.n_features, n_classes, nodes, n_categories, sets)
     }
 
     /// Number of features of the training data.
