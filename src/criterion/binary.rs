@@ -212,7 +212,10 @@ impl<W: SampleWeights> Bounded for BinaryGini<'_, W> {
     /// The weight of the second class.
     type Spread = u64;
     type Mean = BinaryMean;
-    const IS_SQUARED_DISTANCE: bool = true;
+
+    fn is_squared_distance(&self) -> bool {
+        true
+    }
 
     /// One class on either side.
     fn best_conceivable(&self, node: &BinaryTotals, _samples: &[u32], _scan: &mut ()) -> Option<Self::Pushed> {

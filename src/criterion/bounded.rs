@@ -40,7 +40,9 @@ pub trait Bounded: Statistics {
     type Mean: Default + Send + Sync;
     /// Whether the cost is a sum of squared distances. If false, the bounds do not hold, and only
     /// [`best_conceivable`](Self::best_conceivable) may be used.
-    const IS_SQUARED_DISTANCE: bool = false;
+    fn is_squared_distance(&self) -> bool {
+        false
+    }
 
     /// The proof of the best conceivable split: one that no feature can better, whatever its values
     /// for these samples, which are all samples of a small node. `None` where computing it is not

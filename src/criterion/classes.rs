@@ -25,9 +25,8 @@ use crate::data::target::Classes;
 pub trait Measure: Sync {
     /// A sum of `f` over counts, exact.
     type Sum: Moment;
-    /// See [`Bounded::IS_SQUARED_DISTANCE`].
-    const IS_SQUARED_DISTANCE: bool;
-
+    /// See [`Bounded::is_squared_distance`].
+    fn is_squared_distance(&self) -> bool;
     /// The growth of `f` when a count grows by `weight`: `f(count + weight) - f(count)`.
     fn growth(&self, count: u64, weight: u64) -> Self::Sum;
     /// The impurity, summed over outputs, of a node with this sum and weight.
@@ -49,18 +48,32 @@ pub trait Measure: Sync {
     fn tolerance(&self, score: f64, _weight: u64, _n_outputs: usize, _n_slots: usize) -> f64 {
         few_roundings(score)
     }
-    /// In floating point, what a class adds to each of two sums, if it has these weights on both sides.
-    fn class_terms(left: f64, right: f64) -> [f64; 2];
-    /// The score, in floating point, that has these two sums over the classes of all outputs, and these
-    /// weights on both sides.
-    fn score_of_terms(terms: [f64; 2], weights: [f64; 2], n_outputs: f64) -> f64;
     /// No score of a node of this weight is higher. A cut that does not part all classes completely scores
     /// less by at least the inverse of the weight, relatively.
-    fn most_score(weight: f64, n_outputs: f64) -> f64;
-    /// How far that score may be off in a node of this weight, if terms of `n_terms` classes are added up.
-    fn error_of_terms(weight: f64, n_outputs: f64, n_terms: f64) -> f64;
+    fn most_score(&self, weight: f64, n_outputs: f64) -> f64;
+    /// How far a score by [`Terms`] may be off in a node of this weight, if terms of `n_terms` classes are
+    /// added up.
+    fn error_of_terms(&self, weight: f64, n_outputs: f64, n_terms: f64) -> f64;
+    /// Calls the visitor with the terms of this measure.
+    fn visit_terms<V: TermsVisitor>(&self, visitor: V) -> V::Output;
     /// See [`Statistics::compare`].
     fn compare(&self, a: &Sides<Self::Sum>, b: &Sides<Self::Sum>) -> Ordering;
+}
+
+/// The score of a measure in floating point, for loops that are compiled for it.
+pub trait Terms {
+    /// What a class adds to each of two sums, if it has these weights on both sides.
+    fn class_terms(left: f64, right: f64) -> [f64; 2];
+    /// The score that has these two sums over the classes of all outputs, and these weights on both sides.
+    fn score_of_terms(terms: [f64; 2], weights: [f64; 2], n_outputs: f64) -> f64;
+}
+
+/// Code that needs the terms of a measure, whatever their type; see [`Measure::visit_terms`].
+pub trait TermsVisitor {
+    /// What the visitor returns.
+    type Output;
+    /// Runs the code with these terms.
+    fn visit<T: Terms>(self) -> Self::Output;
 }
 
 /// The two sides of a candidate split, in no particular order.
@@ -83,7 +96,7 @@ impl<S: Copy> Sides<S> {
 pub struct ClassCriterion<'a, W, M> {
     pub(super) classes: &'a Classes,
     pub(super) weights: W,
-    measure: M,
+    pub(super) measure: M,
     pub(super) n_outputs: usize,
 }
 
@@ -340,7 +353,10 @@ impl<W: SampleWeights, M: Measure> Bounded for ClassCriterion<'_, W, M> {
     type Spread = u64;
     /// The sum of the squared class shares over all outputs.
     type Mean = f64;
-    const IS_SQUARED_DISTANCE: bool = M::IS_SQUARED_DISTANCE;
+
+    fn is_squared_distance(&self) -> bool {
+        self.measure.is_squared_distance()
+    }
 
     /// One class on either side, if the node has exactly two classes of one output.
     fn best_conceivable(&self, node: &Self::Totals, _samples: &[u32], scan: &mut Box<[u64]>) -> Option<Self::Proof> {

@@ -8,7 +8,7 @@
 
 use std::cmp::Ordering;
 
-use super::classes::{Measure, Sides};
+use super::classes::{Measure, Sides, Terms, TermsVisitor};
 use super::weights::Moment;
 use crate::num::log2::{Log2, ULP, single_x_log2_x};
 
@@ -31,10 +31,12 @@ impl Entropy {
     }
 }
 
-#[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
 impl Measure for Entropy {
     type Sum = i128;
-    const IS_SQUARED_DISTANCE: bool = false;
+
+    fn is_squared_distance(&self) -> bool {
+        false
+    }
 
     #[inline]
     fn growth(&self, count: u64, weight: u64) -> i128 {
@@ -66,6 +68,33 @@ impl Measure for Entropy {
         tolerance(weight, n_outputs, n_slots)
     }
 
+    /// Nothing is left to tell.
+    fn most_score(&self, _weight: f64, _n_outputs: f64) -> f64 {
+        0.0
+    }
+
+    /// The `x` of all terms add up to the weight for each output, and once more for the weights of both
+    /// sides. Besides what terms are off by, `x` has a rounding, and so has each addition, of at most all
+    /// terms together.
+    fn error_of_terms(&self, weight: f64, n_outputs: f64, n_terms: f64) -> f64 {
+        let all_terms = 2.0 * weight * n_outputs * (weight.log2() + 2.0);
+        all_terms * (0.5f64.powi(20) + (n_terms + 4.0) * 0.5f64.powi(23)) * (1.0 / ULP)
+    }
+
+    fn visit_terms<V: TermsVisitor>(&self, visitor: V) -> V::Output {
+        visitor.visit::<LogTerms>()
+    }
+
+    fn compare(&self, a: &Sides<i128>, b: &Sides<i128>) -> Ordering {
+        self.cost_of_sides(b).cmp(&self.cost_of_sides(a))
+    }
+}
+
+/// Single precision suffices: what is close is compared exactly.
+pub(super) struct LogTerms;
+
+#[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
+impl Terms for LogTerms {
     #[inline(always)]
     fn class_terms(left: f64, right: f64) -> [f64; 2] {
         [f64::from(single_x_log2_x(left as f32) + single_x_log2_x(right as f32)), 0.0]
@@ -75,23 +104,6 @@ impl Measure for Entropy {
     fn score_of_terms([sum, _]: [f64; 2], [w0, w1]: [f64; 2], n_outputs: f64) -> f64 {
         let of_weights = single_x_log2_x(w0 as f32) + single_x_log2_x(w1 as f32);
         (sum - n_outputs * f64::from(of_weights)) * (1.0 / ULP)
-    }
-
-    /// Nothing is left to tell.
-    fn most_score(_weight: f64, _n_outputs: f64) -> f64 {
-        0.0
-    }
-
-    /// The `x` of all terms add up to the weight for each output, and once more for the weights of both
-    /// sides. Besides what terms are off by, `x` has a rounding, and so has each addition, of at most all
-    /// terms together.
-    fn error_of_terms(weight: f64, n_outputs: f64, n_terms: f64) -> f64 {
-        let all_terms = 2.0 * weight * n_outputs * (weight.log2() + 2.0);
-        all_terms * (0.5f64.powi(20) + (n_terms + 4.0) * 0.5f64.powi(23)) * (1.0 / ULP)
-    }
-
-    fn compare(&self, a: &Sides<i128>, b: &Sides<i128>) -> Ordering {
-        self.cost_of_sides(b).cmp(&self.cost_of_sides(a))
     }
 }
 

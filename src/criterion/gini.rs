@@ -8,7 +8,7 @@
 use std::cmp::Ordering;
 use std::marker::PhantomData;
 
-use super::classes::{Measure, Sides};
+use super::classes::{Measure, Sides, Terms, TermsVisitor};
 use super::statistics::QUOTIENT_SLACK;
 use super::weights::Moment;
 use crate::num::{Exact, Ratio, Wide, quotient};
@@ -17,10 +17,12 @@ use crate::num::{Exact, Ratio, Wide, quotient};
 #[derive(Default)]
 pub struct Gini<S>(PhantomData<S>);
 
-#[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
 impl<S: Moment> Measure for Gini<S> {
     type Sum = S;
-    const IS_SQUARED_DISTANCE: bool = true;
+
+    fn is_squared_distance(&self) -> bool {
+        true
+    }
 
     #[inline]
     fn growth(&self, count: u64, weight: u64) -> S {
@@ -58,24 +60,18 @@ impl<S: Moment> Measure for Gini<S> {
         s0 * w1 + s1 * w0 >= least * (w0 * w1) * QUOTIENT_SLACK
     }
 
-    #[inline(always)]
-    fn class_terms(left: f64, right: f64) -> [f64; 2] {
-        [left * left, right * right]
-    }
-
-    #[inline(always)]
-    fn score_of_terms([s0, s1]: [f64; 2], [w0, w1]: [f64; 2], _n_outputs: f64) -> f64 {
-        s0 / w0 + s1 / w1
-    }
-
     /// Each output has one class on either side.
-    fn most_score(weight: f64, n_outputs: f64) -> f64 {
+    fn most_score(&self, weight: f64, n_outputs: f64) -> f64 {
         weight * n_outputs
     }
 
     /// A rounding of each term, of each addition, and a few more, of the highest score at most.
-    fn error_of_terms(weight: f64, n_outputs: f64, n_terms: f64) -> f64 {
+    fn error_of_terms(&self, weight: f64, n_outputs: f64, n_terms: f64) -> f64 {
         weight * n_outputs * (4.0 * n_terms + 16.0) * f64::EPSILON
+    }
+
+    fn visit_terms<V: TermsVisitor>(&self, visitor: V) -> V::Output {
+        visitor.visit::<SquareTerms>()
     }
 
     fn compare(&self, a: &Sides<S>, b: &Sides<S>) -> Ordering {
@@ -85,5 +81,21 @@ impl<S: Moment> Measure for Gini<S> {
             Ratio { numerator: s0.times(&Wide::from(w1)).plus(&s1.times(&Wide::from(w0))), denominator: w0 * w1 }
         };
         ratio(a).compare(&ratio(b))
+    }
+}
+
+/// The squares of class weights, over the weight of each side.
+pub(super) struct SquareTerms;
+
+#[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
+impl Terms for SquareTerms {
+    #[inline(always)]
+    fn class_terms(left: f64, right: f64) -> [f64; 2] {
+        [left * left, right * right]
+    }
+
+    #[inline(always)]
+    fn score_of_terms([s0, s1]: [f64; 2], [w0, w1]: [f64; 2], _n_outputs: f64) -> f64 {
+        s0 / w0 + s1 / w1
     }
 }

@@ -20,6 +20,7 @@ pub mod component;
 pub mod entropy;
 mod forms;
 pub mod gini;
+mod gini_or_entropy;
 mod loaded;
 pub mod ordered;
 pub mod packed;

@@ -3,8 +3,9 @@
 use super::binary::BinaryGini;
 use super::classes::ClassCriterion;
 use super::entropy::Entropy;
-use super::forms::{Criterion, WeightForms};
+use super::forms::Criterion;
 use super::gini::Gini;
+use super::gini_or_entropy::GiniOrEntropy;
 use super::loaded::Loaded;
 use super::loaded::effects::Effects;
 use super::loaded::isolation::Isolation;
@@ -15,7 +16,7 @@ use super::squared_error::SquaredError;
 use super::weights::SmallWeights;
 use crate::data::Target;
 use crate::data::survival::Survival;
-use crate::data::target::{Classes, Numbers, TargetValues};
+use crate::data::target::{Numbers, TargetValues};
 use crate::error::{Error, Result};
 use crate::params::CriterionKind;
 use crate::runtime::Runtime;
@@ -43,8 +44,9 @@ pub fn resolve(kind: CriterionKind, target: &Target) -> CriterionKind {
 ///
 /// The engine is compiled once for each type named here. For Gini impurity and squared error, small
 /// weights have an instance of their own, because there the weights decide how wide the statistics
-/// are and whether there are packed forms. Entropy and Poisson deviance have one instance each, which looks
-/// each weight up whatever its kind. All other criteria share one, `loaded::Loaded`. Medians and quantiles
+/// are and whether there are packed forms. Entropy shares one with the Gini impurity of any weights and more
+/// than two classes, and Poisson deviance has one; both look each weight up whatever its kind. All other
+/// criteria share one, `loaded::Loaded`. Medians and quantiles
 /// sort the targets first, which ends when the runtime is stopped.
 pub fn visit<V: Visitor>(kind: CriterionKind, target: &Target, visitor: V, runtime: &Runtime<'_>) -> Result<V::Output> {
     match target.values() {
@@ -63,12 +65,21 @@ pub fn visit<V: Visitor>(kind: CriterionKind, target: &Target, visitor: V, runti
 pub fn visit_classes<V: Visitor>(kind: CriterionKind, target: &Target, visitor: V) -> Result<V::Output> {
     let weights = target.weights();
     match (kind, target.values()) {
-        (CriterionKind::Gini, TargetValues::Classes(classes)) => match SmallWeights::of(weights) {
-            Some(small) => visit_gini(classes, small, visitor),
-            None => visit_gini(classes, weights, visitor),
-        },
+        (CriterionKind::Gini, TargetValues::Classes(classes)) => {
+            if let Some(small) = SmallWeights::of(weights) {
+                return match BinaryGini::new(classes, small) {
+                    Some(criterion) => visitor.visit(&criterion),
+                    None => visitor.visit(&ClassCriterion::new(classes, small, Gini::<i64>::default())),
+                };
+            }
+            match BinaryGini::new(classes, weights) {
+                Some(criterion) => visitor.visit(&criterion),
+                None => visitor.visit(&ClassCriterion::new(classes, weights, GiniOrEntropy::Gini(Gini::default()))),
+            }
+        }
         (CriterionKind::Entropy, TargetValues::Classes(classes)) => {
-            visitor.visit(&ClassCriterion::new(classes, weights, Entropy::new(target.n_outputs())))
+            let measure = GiniOrEntropy::Entropy(Entropy::new(target.n_outputs()));
+            visitor.visit(&ClassCriterion::new(classes, weights, measure))
         }
         (kind, _) => Err(mismatch(kind, "'gini' or 'entropy'")),
     }
@@ -122,13 +133,6 @@ fn visit_times<V: Visitor>(kind: CriterionKind, target: &Target, survival: &Surv
         _ => return Err(mismatch(kind, "'logrank' or 'logrank_fast'")),
     };
     visitor.visit(&criterion)
-}
-
-fn visit_gini<V: Visitor, W: WeightForms>(classes: &Classes, weights: W, visitor: V) -> Result<V::Output> {
-    match BinaryGini::new(classes, weights) {
-        Some(criterion) => visitor.visit(&criterion),
-        None => visitor.visit(&ClassCriterion::new(classes, weights, Gini::<W::Moment>::default())),
-    }
 }
 
 fn mismatch(kind: CriterionKind, expected: &'static str) -> Error {

@@ -122,7 +122,7 @@ impl<C: Criterion> Best<C> {
         let floor = score - criterion.tolerance(node, score);
         if floor > self.floor {
             self.floor = floor;
-            if C::IS_SQUARED_DISTANCE
+            if criterion.is_squared_distance()
                 && let Some(bar) = &mut self.bar
             {
                 bar.raise(criterion, node, score);

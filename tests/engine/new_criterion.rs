@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 use num_bigint::BigUint;
 use proptest::collection::vec;
 use proptest::prelude::*;
-use spinney::criterion::classes::{ClassCriterion, Measure, Sides};
+use spinney::criterion::classes::{ClassCriterion, Measure, Sides, Terms, TermsVisitor};
 use spinney::criterion::small::{LANES, SmallRows};
 use spinney::criterion::weights::SmallWeights;
 use spinney::criterion::{Forms, Ordered, Statistics};
@@ -23,7 +23,10 @@ struct Cubic;
 
 impl Measure for Cubic {
     type Sum = i128;
-    const IS_SQUARED_DISTANCE: bool = false;
+
+    fn is_squared_distance(&self) -> bool {
+        false
+    }
 
     fn growth(&self, count: u64, weight: u64) -> i128 {
         let cube = |n: u64| i128::from(n).pow(3);
@@ -50,20 +53,16 @@ impl Measure for Cubic {
         first + second
     }
 
-    fn class_terms(left: f64, right: f64) -> [f64; 2] {
-        [left.powi(3), right.powi(3)]
-    }
-
-    fn score_of_terms(terms: [f64; 2], weights: [f64; 2], _n_outputs: f64) -> f64 {
-        terms[0] / (weights[0] * weights[0]) + terms[1] / (weights[1] * weights[1])
-    }
-
-    fn most_score(weight: f64, n_outputs: f64) -> f64 {
+    fn most_score(&self, weight: f64, n_outputs: f64) -> f64 {
         weight * n_outputs
     }
 
-    fn error_of_terms(weight: f64, n_outputs: f64, n_terms: f64) -> f64 {
+    fn error_of_terms(&self, weight: f64, n_outputs: f64, n_terms: f64) -> f64 {
         weight * n_outputs * (8.0 * n_terms + 16.0) * f64::EPSILON
+    }
+
+    fn visit_terms<V: TermsVisitor>(&self, visitor: V) -> V::Output {
+        visitor.visit::<Self>()
     }
 
     fn compare(&self, a: &Sides<i128>, b: &Sides<i128>) -> Ordering {
@@ -74,6 +73,16 @@ impl Measure for Cubic {
             Ratio { numerator, denominator: w0 * w1 }
         };
         exact(a).compare(&exact(b))
+    }
+}
+
+impl Terms for Cubic {
+    fn class_terms(left: f64, right: f64) -> [f64; 2] {
+        [left.powi(3), right.powi(3)]
+    }
+
+    fn score_of_terms(terms: [f64; 2], weights: [f64; 2], _n_outputs: f64) -> f64 {
+        terms[0] / (weights[0] * weights[0]) + terms[1] / (weights[1] * weights[1])
     }
 }
 // [end]
@@ -154,7 +163,7 @@ proptest! {
                     continue;
                 }
                 let exact = small.scored_cut(&criterion, i, &ranks, last);
-                let error = Cubic::error_of_terms(criterion.weight(&node) as f64, 1.0, 4.0);
+                let error = Cubic.error_of_terms(criterion.weight(&node) as f64, 1.0, 4.0);
                 prop_assert!((score - exact.score).abs() <= error + criterion.tolerance(&node, score));
                 prop_assert!(score <= small.most_score() + error);
             }

@@ -2,14 +2,13 @@
 //!
 //! Weights are doubles, and their sums exact. Scores are rounded.
 
-use std::marker::PhantomData;
-
 use smallvec::{SmallVec, smallvec};
 
 use super::filter::Rough;
 use super::kernel::{Lanes, Precision};
-use super::{BY_RANK, ByColumn, ByRow, MAX_ROWS, goes_left, higher, highest_of};
-use crate::criterion::classes::{ClassCriterion, ClassTotals, Measure};
+use super::{BY_RANK, BY_UNIT, ByColumn, ByRow, FEW_ROWS, LANES, MAX_ROWS, goes_left, higher, highest_of};
+use crate::criterion::classes::{ClassCriterion, ClassTotals, Measure, Terms, TermsVisitor};
+use crate::criterion::gini::SquareTerms;
 use crate::criterion::statistics::Statistics;
 use crate::criterion::weights::SampleWeights;
 use crate::num::sort_by_key;
@@ -19,12 +18,12 @@ use crate::simd::{Level, vectorized};
 const MAX_OUTPUTS: usize = 8;
 
 /// The rows of a node, class by class.
-pub struct ByClass<M> {
+pub struct ByClass {
     /// The weights of the rows.
     weights: ByRow<f64>,
     outputs: Vec<OutputRows>,
     whole: NodeWeights,
-    measure: PhantomData<fn() -> M>,
+    loops: Loops,
 }
 
 /// The rows in the order of their classes of one output.
@@ -41,10 +40,46 @@ struct NodeWeights {
     least: f64,
 }
 
+/// The loops over the rows of a node, compiled for the terms of a measure.
+#[derive(Clone, Copy)]
+struct Loops {
+    /// [`score_cuts`] by ranks, by ranks of at most [`FEW_ROWS`] cuts, and by units.
+    by_rank: ScoreCuts,
+    by_rank_of_few: ScoreCuts,
+    by_unit: ScoreCuts,
+    /// [`scores_of`] one cut.
+    of_one: ScoresOfOne,
+}
+
+type ScoresOfOne = fn(&[u32], &[f64], &[OutputRows], NodeWeights, &[u32; 1]) -> [f64; 1];
+type ScoreCuts = fn(Level, &[u32], &[f64], &[OutputRows], NodeWeights, &[u32], &mut [f64]) -> f64;
+
+impl Loops {
+    fn of<T: Terms>() -> Self {
+        Self {
+            by_rank: score_cuts::<T, BY_RANK, LANES>,
+            by_rank_of_few: score_cuts::<T, BY_RANK, FEW_ROWS>,
+            by_unit: score_cuts::<T, BY_UNIT, LANES>,
+            of_one: scores_of::<T, BY_RANK, 1>,
+        }
+    }
+}
+
+/// Makes the [`Loops`] of a measure.
+struct LoopsOf;
+
+impl TermsVisitor for LoopsOf {
+    type Output = Loops;
+
+    fn visit<T: Terms>(self) -> Loops {
+        Loops::of::<T>()
+    }
+}
+
 /// Scores of cuts: minus infinity if a child weighs too little.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
-fn scores_of<M: Measure, const BY: usize, const N: usize>(
+fn scores_of<T: Terms, const BY: usize, const N: usize>(
     ranks: &[u32],
     weights: &[f64],
     outputs: &[OutputRows],
@@ -72,7 +107,7 @@ fn scores_of<M: Measure, const BY: usize, const N: usize>(
             }
             for lane in 0..N {
                 left[lane] += if number == 0 { own[lane] } else { -0.0 };
-                let [first, second] = M::class_terms(own[lane], weight_of_class - own[lane]);
+                let [first, second] = T::class_terms(own[lane], weight_of_class - own[lane]);
                 terms[0][lane] += first;
                 terms[1][lane] += second;
             }
@@ -81,7 +116,7 @@ fn scores_of<M: Measure, const BY: usize, const N: usize>(
     let mut scores = [0.0; N];
     for lane in 0..N {
         let sides = [left[lane], whole.weight - left[lane]];
-        let score = M::score_of_terms([terms[0][lane], terms[1][lane]], sides, outputs.len() as f64);
+        let score = T::score_of_terms([terms[0][lane], terms[1][lane]], sides, outputs.len() as f64);
         let is_legal = whole.least <= sides[0] && whole.least <= sides[1];
         scores[lane] = if is_legal { score } else { f64::NEG_INFINITY };
     }
@@ -89,7 +124,7 @@ fn scores_of<M: Measure, const BY: usize, const N: usize>(
 }
 
 vectorized! {
-    fn score_cuts<M: Measure, const BY: usize, const N: usize>(
+    fn score_cuts<T: Terms, const BY: usize, const N: usize>(
         ranks: &[u32],
         weights: &[f64],
         outputs: &[OutputRows],
@@ -99,16 +134,18 @@ vectorized! {
     ) -> f64 {
         let mut highest = [f64::NEG_INFINITY; N];
         for (lasts, scores) in lasts.as_chunks::<N>().0.iter().zip(scores.as_chunks_mut::<N>().0) {
-            *scores = scores_of::<M, BY, N>(ranks, weights, outputs, whole, lasts);
+            *scores = scores_of::<T, BY, N>(ranks, weights, outputs, whole, lasts);
             highest = higher(highest, scores);
         }
         highest_of(highest)
     }
 }
 
-impl<M: Measure> Lanes for ByClass<M> {
+impl Lanes for ByClass {
     fn new() -> Self {
-        Self { weights: [0.0; MAX_ROWS], outputs: Vec::new(), whole: NodeWeights::default(), measure: PhantomData }
+        // Each node sets the loops of its measure.
+        let loops = Loops::of::<SquareTerms>();
+        Self { weights: [0.0; MAX_ROWS], outputs: Vec::new(), whole: NodeWeights::default(), loops }
     }
 
     fn begin(&mut self, weight: u64, least: f64) {
@@ -122,8 +159,13 @@ impl<M: Measure> Lanes for ByClass<M> {
         lasts: &[u32],
         scores: &mut [f64],
     ) -> f64 {
-        let Self { weights, outputs, whole, .. } = self;
-        score_cuts::<M, BY, N>(level, ranks, weights, outputs, *whole, lasts, scores)
+        let Self { weights, outputs, whole, loops } = self;
+        let run = match (BY, N) {
+            (BY_UNIT, _) => loops.by_unit,
+            (_, FEW_ROWS) => loops.by_rank_of_few,
+            _ => loops.by_rank,
+        };
+        run(level, ranks, weights, outputs, *whole, lasts, scores)
     }
 
     /// Terms of classes do not add up over rows, so the rows are added up anew.
@@ -141,14 +183,14 @@ impl<M: Measure> Lanes for ByClass<M> {
     }
 
     fn score_below(&self, _level: Level, ranks: &[u32], end: u32) -> f64 {
-        let Self { weights, outputs, whole, .. } = self;
-        let [score] = scores_of::<M, BY_RANK, 1>(ranks, weights, outputs, *whole, &[end - 1]);
+        let Self { weights, outputs, whole, loops } = self;
+        let [score] = (loops.of_one)(ranks, weights, outputs, *whole, &[end - 1]);
         score
     }
 }
 
 impl<W: SampleWeights, M: Measure> Rough for ClassCriterion<'_, W, M> {
-    type Lanes = ByClass<M>;
+    type Lanes = ByClass;
     const SIDE_BY_SIDE: bool = false;
     const ROUGH_FIRST: bool = true;
 
@@ -166,9 +208,10 @@ impl<W: SampleWeights, M: Measure> Rough for ClassCriterion<'_, W, M> {
         node: &ClassTotals<M::Sum>,
         samples: &[u32],
         row_weights: &[u64],
-        lanes: &mut ByClass<M>,
+        lanes: &mut ByClass,
     ) -> Precision {
-        let ByClass { weights, outputs, .. } = lanes;
+        let ByClass { weights, outputs, loops, .. } = lanes;
+        *loops = self.measure.visit_terms(LoopsOf);
         weights.iter_mut().zip(row_weights).for_each(|(weight, &w)| *weight = w as f64);
         outputs.resize_with(self.n_outputs, || OutputRows { rows: [0; MAX_ROWS], groups: Vec::new() });
         let mut n_groups = 0;
@@ -188,7 +231,7 @@ impl<W: SampleWeights, M: Measure> Rough for ClassCriterion<'_, W, M> {
             n_groups += groups.len();
         }
         Precision::Same {
-            in_lanes: M::error_of_terms(node.weight as f64, self.n_outputs as f64, n_groups as f64),
+            in_lanes: self.measure.error_of_terms(node.weight as f64, self.n_outputs as f64, n_groups as f64),
             of_cuts: self.tolerance(node, 0.0),
         }
     }
@@ -213,7 +256,7 @@ impl<W: SampleWeights, M: Measure> Rough for ClassCriterion<'_, W, M> {
 
     /// The score if a cut parted all classes of all outputs completely.
     fn most_score(&self, node: &ClassTotals<M::Sum>) -> f64 {
-        M::most_score(node.weight as f64, self.n_outputs as f64)
+        self.measure.most_score(node.weight as f64, self.n_outputs as f64)
     }
 
     fn write_row_value(&self, sample: u32, value: &mut [f64]) {

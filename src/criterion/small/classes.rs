@@ -184,7 +184,7 @@ impl<W: SampleWeights, M: Measure> SmallRows<ClassCriterion<'_, W, M>> for Small
     fn new(criterion: &ClassCriterion<'_, W, M>) -> Option<Self> {
         // One output of two classes has another criterion, and other orders of categories.
         let is_ours = criterion.n_slots() != 2 && criterion.n_outputs <= MOST_OUTPUTS;
-        (W::ARE_SMALL && M::IS_SQUARED_DISTANCE && is_ours).then(|| Self {
+        (W::ARE_SMALL && criterion.measure.is_squared_distance() && is_ours).then(|| Self {
             weights: [0; MAX_ROWS],
             first: [0; MAX_ROWS],
             others: vec![[0; MAX_ROWS]; criterion.n_outputs - 1],

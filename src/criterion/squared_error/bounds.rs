@@ -49,7 +49,10 @@ impl<W: SampleWeights> Bounded for SquaredError<'_, W> {
     type Spread = f64;
     /// The distance between the node's mean and the center.
     type Mean = f64;
-    const IS_SQUARED_DISTANCE: bool = true;
+
+    fn is_squared_distance(&self) -> bool {
+        true
+    }
 
     /// The best cut of the samples in the order of their targets, for few samples of one output:
     /// the best partition of points on a line is into intervals (Fisher, "On grouping for maximum

@@ -224,7 +224,7 @@ fn is_worth_knowing<C: Criterion>(search: &Search<'_, C>, n_samples: usize, nnz:
     (is_root || draws_all)
         // With monotonic constraints bounds would not hold: a cut that is illegal in a node may be
         // legal in a descendant, and gain more there than the best legal cut of the node.
-        && (C::IS_SQUARED_DISTANCE && search.params.monotonic_cst.is_none() || !draws_all)
+        && (search.criterion.is_squared_distance() && search.params.monotonic_cst.is_none() || !draws_all)
         && nnz > 0
         && (is_root || Gather::fits(nnz))
         && match search.params.force_strategy {
