@@ -48,6 +48,7 @@ impl SparseBins {
 }
 
 /// The bins of one column.
+#[derive(Default)]
 pub struct BinnedColumn {
     /// The place of its first bin in a histogram.
     pub first: usize,
@@ -83,9 +84,13 @@ pub struct Coarse {
 impl Bins {
     /// The bins of a data set; if cuts within bins are left out, up to `max_bins` for the numbers of a
     /// column, the same whether the data are sparse or not. O(cells). `None` if ranks are keys.
+    ///
+    /// Sparse columns of fewer entries than `min_leaf`, the least rows of a leaf, have no bins: one side of a
+    /// cut has entries alone, so that no cut of theirs is legal.
     pub fn of(
         (data, weights): (&Dataset, &Weights),
         max_bins: Option<usize>,
+        min_leaf: u64,
         runtime: &Runtime<'_>,
     ) -> Result<Option<Self>> {
         let n_features = data.n_features() as u32;
@@ -96,8 +101,17 @@ impl Bins {
         if (0..n_features).any(is_keyed) {
             return Ok(None);
         }
-        let mut columns =
-            runtime.map((0..n_features).collect(), |feature| BinnedColumn::of((data, weights), feature, max_bins))?;
+        let may_be_cut = |feature| match data.columns() {
+            Columns::Dense(_) => true,
+            Columns::Sparse(columns) => columns.column_nnz(feature) as u64 >= min_leaf,
+        };
+        let mut columns = runtime.map((0..n_features).collect(), |feature| {
+            if may_be_cut(feature) {
+                BinnedColumn::of((data, weights), feature, max_bins)
+            } else {
+                Ok(BinnedColumn::default())
+            }
+        })?;
         let mut n_bins = 0;
         for column in &mut columns {
             column.first = n_bins;
@@ -123,9 +137,9 @@ impl Bins {
         for row in 0..columns.n_samples() as u32 {
             runtime.check_in_turn(row as usize)?;
             let of_row = columns.row(row);
-            slots.extend(of_row.features.iter().enumerate().map(|(at, &feature)| {
+            slots.extend(of_row.features.iter().enumerate().filter_map(|(at, &feature)| {
                 let column = &self.columns[feature as usize];
-                (column.first + column.bin(of_row.ranks.at(at))) as u32
+                (column.n_bins > 0).then(|| (column.first + column.bin(of_row.ranks.at(at))) as u32)
             }));
             starts.push(slots.len());
         }

@@ -285,7 +285,7 @@ mod tests {
         let stop = AtomicBool::new(false);
         let [one, three] = [1, 3].map(|n_threads| {
             let runtime = Runtime::new(n_threads, &stop);
-            let bins = Bins::of((&data, target.weights()), None, &runtime).unwrap().unwrap();
+            let bins = Bins::of((&data, target.weights()), None, params.min_samples_leaf, &runtime).unwrap().unwrap();
             grow(&data, &bins, &target, &params, &runtime).unwrap()
         });
         assert_eq!(one, three);
@@ -333,7 +333,7 @@ mod tests {
                 ..TreeParams::new(CriterionKind::SquaredError)
             };
             let params = params.check(n, n_features).unwrap();
-            let bins = Bins::of((&data, target.weights()), None, &runtime).unwrap().unwrap();
+            let bins = Bins::of((&data, target.weights()), None, params.min_samples_leaf, &runtime).unwrap().unwrap();
             if let Some(Grown { tree: found, rows, leaf_numbers }) = grow(&data, &bins, &target, &params, &runtime).unwrap() {
                 if rows.len() == n {
                     let descended = RowsByNode::new(&data, &found, &runtime).unwrap();

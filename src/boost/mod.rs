@@ -155,7 +155,9 @@ impl Rounds {
         // Of sparse data, `grow` is quicker unless nodes are split best first (`benches/peers/boosting.py`).
         let pays = matches!(data.columns(), Columns::Dense(_)) || params.tree().max_leaf_nodes.is_some();
         let needs_bins = is_newton || (pays && exact::may_serve(&data, params.tree()));
-        let bins = if needs_bins { Bins::of((&data, target.weights()), settings.max_bins, runtime)? } else { None };
+        let min_leaf = params.tree().min_samples_leaf;
+        let bins =
+            if needs_bins { Bins::of((&data, target.weights()), settings.max_bins, min_leaf, runtime)? } else { None };
         if is_newton && bins.is_none() {
             let (got, expected) =
                 ("values for random thresholds".into(), "ranks, which second derivatives need".into());

@@ -533,7 +533,7 @@ mod tests {
                 ..TreeParams::new(CriterionKind::SquaredError)
             };
             let params = params.check(n, n_features).unwrap();
-            let bins = Bins::of((&data, target.weights()), (!is_constant).then_some(255), &runtime).unwrap().unwrap();
+            let bins = Bins::of((&data, target.weights()), (!is_constant).then_some(255), params.min_samples_leaf, &runtime).unwrap().unwrap();
             let derivatives = Derivatives { pulls: &pulls, curvatures: &curvatures };
             let extremes = Extremes::of(target.weights(), &derivatives, &runtime).unwrap();
             let given = (&target, &derivatives, &extremes);

@@ -57,7 +57,9 @@ type Sums = [f64; 2];
 impl Halves {
     /// The features of more than `most` categories. O(ranks).
     pub fn of(data: &Dataset, bins: &Bins, most: usize) -> Self {
-        let features = data.features_with_more(most).map(|number| Feature::new(data, bins, number));
+        // Columns without bins split no node.
+        let numbers = data.features_with_more(most).filter(|&number| bins.columns[number as usize].n_bins > 0);
+        let features = numbers.map(|number| Feature::new(data, bins, number));
         Self { features: features.filter(|feature| feature.n_categories > most).collect() }
     }
 
