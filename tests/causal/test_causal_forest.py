@@ -281,6 +281,24 @@ def test_random_experiment():
         assert abs(found.estimate) < 3 * found.standard_error
 
 
+@pytest.mark.parametrize("criterion", ["r_loss", "het"])
+@pytest.mark.parametrize("factor", [2.0**-60, 2.0**12, 2.0**60])
+def test_the_scale_of_weights_does_not_show(criterion, factor):
+    X, T, y = make_data(300)
+    s = np.random.default_rng(2).integers(1, 4, len(y)).astype(float)
+    first, second = (
+        fit(X, T, y, criterion=criterion, sample_weight=weights) for weights in (s, s * factor)
+    )
+    np.testing.assert_allclose(second.oob_prediction_, first.oob_prediction_, rtol=1e-9)
+    estimates = [forest.average_treatment_effect() for forest in (first, second)]
+    np.testing.assert_allclose(*estimates, rtol=1e-9)
+
+
+def test_priorities_that_are_all_the_same_gain_nothing():
+    found = fit(X, T, Y).rank_average_treatment_effect(np.ones(N))
+    assert found == (0.0, 0.0)
+
+
 def test_effects_that_differ_are_found():
     X, T, y = make_data(800, effect=4.0)
     forest = fit(X, T, y, 100)
@@ -396,6 +414,7 @@ def test_illegal_questions():
         (lambda: forest.average_treatment_effect(subset=[]), "subset"),
         (lambda: forest.rank_average_treatment_effect(X[:, 0], "auc"), "target must be"),
         (lambda: forest.rank_average_treatment_effect(X[:5, 0]), "priorities must have"),
+        (lambda: forest.rank_average_treatment_effect(X[:, 0], subset=[3]), "at least 2 samples"),
         (lambda: forest.best_linear_projection(X[:5]), "A must have a row"),
         (lambda: forest.best_linear_projection(["a"] * N), "A must be an array-like of numbers"),
         (lambda: forest.effect(X, T0="none"), "T0 must be a finite number"),

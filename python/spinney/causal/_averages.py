@@ -189,6 +189,11 @@ class AverageEffects:
     def _rank(self, priorities: Any, subset: Any) -> tuple[Scored, NDArray[np.float64]]:
         given = read_numbers(priorities, "priorities", len(self._check_fitted()))
         scored, rows = self._list_scored(subset)
+        if len(np.unique(scored.groups)) < 2:
+            raise ValueError(
+                "Standard errors of priorities are from halves: they need at least 2 samples of "
+                f"positive weight, or 2 groups. Got 1 among {len(rows)} samples."
+            )
         return scored, given[rows]
 
     def calibration(self) -> LinearEstimates:

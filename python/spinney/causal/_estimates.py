@@ -229,6 +229,9 @@ def _find_curve(
     of_rows, means = weights[order], means[places[order]]
     sums = np.cumsum(of_rows)
     curve = np.cumsum(of_rows * means) / sums - of_rows @ means / sums[-1]
+    if len(of_place) == 1:
+        # Exactly: rounding is no effect of priorities that are all the same.
+        curve[:] = 0.0
     return of_rows, sums / sums[-1], curve
 
 
