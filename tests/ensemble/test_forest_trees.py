@@ -1,5 +1,6 @@
 """The trees of a forest as estimators, and how its growth is shown and shared out."""
 
+import os
 import pickle
 import sys
 import types
@@ -205,6 +206,11 @@ def test_number_of_threads(iris):
             assert forest._count_threads() == 2
             assert bits(forest.fit(X, y)) == expected
     assert forest._count_threads() == 1
+    # Thousands of threads would take minutes to start.
+    for n_jobs in (10**6, 2**70):
+        forest.set_params(n_jobs=n_jobs)
+        assert forest._count_threads() <= 16 * os.cpu_count()
+        assert bits(forest.fit(X, y)) == expected
 
 
 @every_forest

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from joblib import effective_n_jobs, parallel_config
@@ -15,10 +16,12 @@ from joblib.parallel import (
 
 # Those that use one machine. A backend of another library may be a subclass.
 _LOCAL = (LokyBackend, MultiprocessingBackend, SequentialBackend, ThreadingBackend)
+# More threads for a core would only wait for each other, and thousands take minutes to start.
+_MOST_PER_CORE = 16
 
 
 def count_threads(n_jobs: Any) -> int:
-    """Return the number of threads on this machine.
+    """Return the number of threads on this machine, at most 16 for each core.
 
     Parameters
     ----------
@@ -29,6 +32,8 @@ def count_threads(n_jobs: Any) -> int:
     """
     backend, _ = get_active_backend()
     if type(backend) in _LOCAL:
-        return int(effective_n_jobs(n_jobs))
-    with parallel_config(backend="threading"):
-        return int(effective_n_jobs(1 if n_jobs is None else n_jobs))
+        asked = effective_n_jobs(n_jobs)
+    else:
+        with parallel_config(backend="threading"):
+            asked = effective_n_jobs(1 if n_jobs is None else n_jobs)
+    return min(int(asked), _MOST_PER_CORE * (os.cpu_count() or 1))
