@@ -417,6 +417,7 @@ def test_illegal_questions():
         (lambda: forest.rank_average_treatment_effect(X[:, 0], subset=[3]), "at least 2 samples"),
         (lambda: forest.best_linear_projection(X[:5]), "A must have a row"),
         (lambda: forest.best_linear_projection(["a"] * N), "A must be an array-like of numbers"),
+        (lambda: forest.average_treatment_effect().interval(2), "alpha must be"),
         (lambda: forest.effect(X, T0="none"), "T0 must be a finite number"),
         (lambda: forest.effect_interval(X, T1=np.nan), "T1 must be a finite number"),
         (lambda: forest.best_linear_projection(np.ones(N)), "linearly independent"),

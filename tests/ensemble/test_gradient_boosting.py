@@ -9,13 +9,20 @@ import pytest
 import scipy.sparse as sp
 import sklearn.ensemble
 import sklearn.inspection
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import mean_gamma_deviance, mean_poisson_deviance, mean_tweedie_deviance
 
 import spinney
-from spinney import GradientBoostingClassifier, GradientBoostingRegressor
+from spinney import (
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+)
 from spinney.inspection import partial_dependence
+from spinney.survival import GradientBoostingSurvival
 
 N = 400
 # Small nodes are parted alike by several features, and each library draws one of these.
@@ -165,6 +172,38 @@ def test_given_samples_of_validation_end_the_rounds(data):
         classifier.fit(X[train], labels[train], y_val=labels[val])
     with pytest.raises(ValueError, match="n_iter_no_change asks for"):
         GradientBoostingRegressor().fit(X, y, X_val=X, y_val=y)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        GradientBoostingRegressor(n_iter_no_change=3),
+        GradientBoostingClassifier(n_iter_no_change=3),
+        HistGradientBoostingRegressor(early_stopping=True),
+        HistGradientBoostingClassifier(early_stopping=True),
+        GradientBoostingSurvival(n_iter_no_change=3),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_illegal_validation_samples(model):
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    labels = (X[:, 0] > 0).astype(int)
+    times = np.arange(1.0, 61.0)
+    ys = (labels == 1, times) if isinstance(model, GradientBoostingSurvival) else labels
+
+    def fit(n_val, weights):
+        y_val = tuple(part[:n_val] for part in ys) if isinstance(ys, tuple) else ys[:n_val]
+        clone(model).fit(X, ys, X_val=X[:n_val], y_val=y_val, sample_weight_val=weights)
+
+    for n_val, weights, message in (
+        (0, None, "X_val has no samples"),
+        (20, -np.ones(20), "sample_weight_val must not be negative"),
+        (20, np.zeros(20), "sample_weight_val must not be 0"),
+        (20, np.full(20, np.nan), "sample_weight_val contains NaN"),
+        (20, np.ones(3), "sample_weight_val must be a scalar"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            fit(n_val, weights)
 
 
 def test_a_warm_start_goes_on(data):

@@ -19,6 +19,7 @@ from spinney import (
 )
 from spinney.feature_selection import Boruta
 from spinney.feature_selection._shadows import number_values, with_shadows
+from spinney.survival import RandomSurvivalForest
 
 INFORMATIVE = 4
 
@@ -267,6 +268,17 @@ def test_numbers_of_values_grow_the_same_trees():
         forest = RandomForestRegressor(5, random_state=0).fit(data, y)
         importances.append(forest.feature_importances_)
     np.testing.assert_array_equal(*importances)
+
+
+def test_events_and_times_as_a_pair():
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    events, times = X[:, 1] > -1, np.exp(X[:, 0])
+    frame = pd.DataFrame({"event": events, "time": times})
+    found, expected = (
+        Boruta(RandomSurvivalForest(5), max_iter=4, random_state=0).fit(X, y)
+        for y in ((events, times), frame)
+    )
+    np.testing.assert_array_equal(found.importance_history_, expected.importance_history_)
 
 
 def test_a_picture():

@@ -86,17 +86,20 @@ def check_monotonic_cst(monotonic_cst: Any, n_features: int) -> list[int]:
     return [int(constraint) for constraint in constraints]
 
 
-def check_sample_weight(sample_weight: Any, n_samples: int) -> NDArray[np.float64]:
+def check_sample_weight(
+    sample_weight: Any, n_samples: int, name: str = "sample_weight"
+) -> NDArray[np.float64]:
     """Return one float64 weight per sample. The compiled part checks that none is negative.
 
     Parameters
     ----------
     sample_weight : array-like of shape (n_samples,) or float
     n_samples : int
+    name : str, default="sample_weight"
+        The argument, as messages name it.
     """
     if np.isscalar(sample_weight):
         sample_weight = np.full(n_samples, sample_weight)
-    name = "sample_weight"
     try:
         weights: NDArray[np.float64] = check_array(
             sample_weight, ensure_2d=False, dtype=np.float64, order="C", input_name=name
@@ -108,10 +111,10 @@ def check_sample_weight(sample_weight: Any, n_samples: int) -> NDArray[np.float6
         raise type(error)(f"{name} must hold numbers: {error}") from None
     if weights.ndim != 1 or weights.shape[0] != n_samples:
         raise ValueError(
-            f"sample_weight must be a scalar or a 1D array of shape ({n_samples},). "
+            f"{name} must be a scalar or a 1D array of shape ({n_samples},). "
             f"Got shape {weights.shape} instead."
         )
-    check_total(weights, "sample_weight")
+    check_total(weights, name)
     return np.require(weights, requirements="A")
 
 

@@ -14,7 +14,13 @@ from spinney._common.blocks import divide_rows, join_blocks
 from spinney._common.checks import is_bool
 from spinney._data.arrays import to_rows
 from spinney._spinney import Forest
-from spinney.causal._moments import N_MOMENTS, find_effects, find_intervals, find_variances
+from spinney.causal._moments import (
+    N_MOMENTS,
+    check_alpha,
+    find_effects,
+    find_intervals,
+    find_variances,
+)
 
 
 class EffectPredictions(FeatureReader):
@@ -197,9 +203,3 @@ def _find_change(T0: Any, T1: Any) -> float:
         if not (isinstance(amount, Real) and np.isfinite(float(amount))):
             raise ValueError(f"{name} must be a finite number. Got {amount!r}.")
     return float(T1) - float(T0)
-
-
-def check_alpha(alpha: Any) -> None:
-    """Raise ValueError unless `alpha` is a chance."""
-    if not (isinstance(alpha, Real) and 0.0 < float(alpha) < 1.0):
-        raise ValueError(f"alpha must be a float in the range (0.0, 1.0). Got {alpha!r}.")

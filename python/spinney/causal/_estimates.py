@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm, rankdata
 
-from spinney.causal._moments import find_intervals
+from spinney.causal._moments import check_alpha, find_intervals
 
 # Halves of the groups that are drawn for the standard error of a rank-weighted average.
 _N_HALVES = 200
@@ -44,6 +44,7 @@ class Estimate(NamedTuple):
         -------
         bounds : tuple of two float
         """
+        check_alpha(alpha)
         low, high = find_intervals(self.estimate, self.standard_error, alpha)
         return float(low), float(high)
 

@@ -7,6 +7,7 @@ instrument. Without an instrument Z is W. With one, the sum of sZ is the last mo
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -110,6 +111,12 @@ def find_variances(of_bags: NDArray[np.float64]) -> NDArray[np.float64]:
     agreement = np.mean(pairs.prod(axis=2), axis=1)
     size = np.mean(pairs**2, axis=(1, 2))
     return remove_noise(-agreement, np.sqrt((size**2 + agreement**2) / n_pairs))
+
+
+def check_alpha(alpha: Any) -> None:
+    """Raise ValueError unless `alpha` is a chance."""
+    if not (isinstance(alpha, Real) and 0.0 < float(alpha) < 1.0):
+        raise ValueError(f"alpha must be a float in the range (0.0, 1.0). Got {alpha!r}.")
 
 
 def find_intervals(effects: Any, errors: Any, alpha: float) -> tuple[Any, Any]:

@@ -415,13 +415,19 @@ class BaseGradientBoosting(BoostedTrees, BaseTreeEstimator):
         if X is None:
             return None
         rows = self._validate_X_predict(X)
+        if rows.shape[0] == 0:
+            raise ValueError("X_val has no samples: early stopping needs at least 1.")
         targets = self._encode_y_val(y)
         if targets.shape[0] != rows.shape[0]:
             raise ValueError(
                 f"X_val has {rows.shape[0]} samples, and y_val has {targets.shape[0]} targets."
             )
         if weights is not None:
-            weights = check_sample_weight(weights, rows.shape[0])
+            weights = check_sample_weight(weights, rows.shape[0], "sample_weight_val")
+            if weights.min() < 0:
+                raise ValueError(f"sample_weight_val must not be negative. Got {weights.min()}.")
+            if not weights.any():
+                raise ValueError("sample_weight_val must not be 0 for all samples.")
         return Validation(to_rows(rows), targets, weights, self._start_of(X, rows.shape[0]), X)
 
     @abstractmethod

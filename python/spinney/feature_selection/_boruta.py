@@ -34,6 +34,7 @@ from spinney._common.types import (
 from spinney._fit.interactions import interaction_groups
 from spinney._fit.labels import read_labels
 from spinney._fit.params import store_parameters
+from spinney._fit.survival import is_pair, make_indexable
 from spinney._spinney import Columns, list_tree_seeds
 from spinney.ensemble import RandomForestClassifier, RandomForestRegressor
 from spinney.ensemble._forest import BaseForest
@@ -266,6 +267,8 @@ class Boruta(SelectorMixin, Stored, FeatureReader):
             check_targets(type(self).__name__, y)
             seed = self._draw_seed()
             forest = self._make_estimator(y)
+            if is_pair(y) and np.ndim(y[0]) == 1:
+                y = make_indexable(y)
             y = read_labels(y) if is_classifier(forest) else y
             matrix, y = self._validate_fit(X, {"validate_separately": _CHECKS}, y)
             matrix = self._read_values(matrix, forest)

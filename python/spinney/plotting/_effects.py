@@ -10,8 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from spinney._common.checks import require_matplotlib
 from spinney._common.messages import reject_parameter
 from spinney.causal import CausalForest
-from spinney.causal._effects import check_alpha
-from spinney.causal._moments import find_intervals
+from spinney.causal._moments import check_alpha, find_intervals
 from spinney.plotting._frame import hide_frame
 
 _BLUE, _DARK, _GREY = "#8fc3e8", "#20425c", "#8a8a8a"
