@@ -339,3 +339,9 @@ def test_illegal_arguments_of_boosted_quantiles(parameters, arguments, message):
     """Errors name them."""
     with pytest.raises(ValueError, match=message):
         boost(0.9, **parameters).fit(**{"X": X[:N], "y": NUMBERS[:N], **arguments})
+
+
+def test_forests_of_quantiles_check_what_boosting_needs():
+    model = ConformalizedQuantileRegressor(conformalize_size="half")
+    with pytest.raises(ValueError, match="conformalize_size"):
+        model.fit_conformalize(np.zeros((20, 1)), np.arange(20.0))
