@@ -9,11 +9,8 @@ use super::classes::{Measure, Sides, TermsVisitor};
 use super::entropy::Entropy;
 use super::gini::Gini;
 
-/// One of the two measures.
 pub enum GiniOrEntropy {
-    /// Gini impurity.
     Gini(Gini<i128>),
-    /// Entropy.
     Entropy(Entropy),
 }
 

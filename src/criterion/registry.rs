@@ -1,9 +1,9 @@
 //! All criteria by their names, and the types of weights for which each is compiled.
 
 use super::binary::BinaryGini;
-use super::classes::ClassCriterion;
+use super::classes::{ClassCriterion, Measure};
 use super::entropy::Entropy;
-use super::forms::Criterion;
+use super::forms::{Criterion, WeightForms};
 use super::gini::Gini;
 use super::gini_or_entropy::GiniOrEntropy;
 use super::loaded::Loaded;
@@ -16,7 +16,7 @@ use super::squared_error::SquaredError;
 use super::weights::SmallWeights;
 use crate::data::Target;
 use crate::data::survival::Survival;
-use crate::data::target::{Numbers, TargetValues};
+use crate::data::target::{Classes, Numbers, TargetValues};
 use crate::error::{Error, Result};
 use crate::params::CriterionKind;
 use crate::runtime::Runtime;
@@ -46,8 +46,8 @@ pub fn resolve(kind: CriterionKind, target: &Target) -> CriterionKind {
 /// weights have an instance of their own, because there the weights decide how wide the statistics
 /// are and whether there are packed forms. Entropy shares one with the Gini impurity of any weights and more
 /// than two classes, and Poisson deviance has one; both look each weight up whatever its kind. All other
-/// criteria share one, `loaded::Loaded`. Medians and quantiles
-/// sort the targets first, which ends when the runtime is stopped.
+/// criteria share one, `loaded::Loaded`. Medians and quantiles sort the targets first, which ends when the
+/// runtime is stopped.
 pub fn visit<V: Visitor>(kind: CriterionKind, target: &Target, visitor: V, runtime: &Runtime<'_>) -> Result<V::Output> {
     match target.values() {
         TargetValues::Classes(_) => visit_classes(kind, target, visitor),
@@ -65,18 +65,10 @@ pub fn visit<V: Visitor>(kind: CriterionKind, target: &Target, visitor: V, runti
 pub fn visit_classes<V: Visitor>(kind: CriterionKind, target: &Target, visitor: V) -> Result<V::Output> {
     let weights = target.weights();
     match (kind, target.values()) {
-        (CriterionKind::Gini, TargetValues::Classes(classes)) => {
-            if let Some(small) = SmallWeights::of(weights) {
-                return match BinaryGini::new(classes, small) {
-                    Some(criterion) => visitor.visit(&criterion),
-                    None => visitor.visit(&ClassCriterion::new(classes, small, Gini::<i64>::default())),
-                };
-            }
-            match BinaryGini::new(classes, weights) {
-                Some(criterion) => visitor.visit(&criterion),
-                None => visitor.visit(&ClassCriterion::new(classes, weights, GiniOrEntropy::Gini(Gini::default()))),
-            }
-        }
+        (CriterionKind::Gini, TargetValues::Classes(classes)) => match SmallWeights::of(weights) {
+            Some(small) => visit_gini(classes, small, Gini::<i64>::default(), visitor),
+            None => visit_gini(classes, weights, GiniOrEntropy::Gini(Gini::default()), visitor),
+        },
         (CriterionKind::Entropy, TargetValues::Classes(classes)) => {
             let measure = GiniOrEntropy::Entropy(Entropy::new(target.n_outputs()));
             visitor.visit(&ClassCriterion::new(classes, weights, measure))
@@ -133,6 +125,19 @@ fn visit_times<V: Visitor>(kind: CriterionKind, target: &Target, survival: &Surv
         _ => return Err(mismatch(kind, "'logrank' or 'logrank_fast'")),
     };
     visitor.visit(&criterion)
+}
+
+/// `measure` is Gini impurity, for more than two classes.
+fn visit_gini<V: Visitor, W: WeightForms, M: Measure>(
+    classes: &Classes,
+    weights: W,
+    measure: M,
+    visitor: V,
+) -> Result<V::Output> {
+    match BinaryGini::new(classes, weights) {
+        Some(criterion) => visitor.visit(&criterion),
+        None => visitor.visit(&ClassCriterion::new(classes, weights, measure)),
+    }
 }
 
 fn mismatch(kind: CriterionKind, expected: &'static str) -> Error {

@@ -118,6 +118,12 @@ def check_sample_weight(
     return np.require(weights, requirements="A")
 
 
+def check_not_negative(weights: NDArray[np.float64], name: str) -> None:
+    """Raise ValueError if a weight is negative, for those that the compiled part does not see."""
+    if np.any(weights < 0):
+        raise ValueError(f"{name} must not be negative. Got a least weight of {weights.min():g}.")
+
+
 def check_total(weights: NDArray[np.float64], name: str) -> None:
     """Raise ValueError if weights are so large that a float may not hold their total."""
     largest = float(weights.max(initial=0.0))

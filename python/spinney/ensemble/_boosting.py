@@ -17,7 +17,13 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from spinney._base.estimator import BaseTreeEstimator
 from spinney._base.features import FIRST_SEED
-from spinney._common.checks import check_int, check_sample_weight, check_verbose, is_bool
+from spinney._common.checks import (
+    check_int,
+    check_not_negative,
+    check_sample_weight,
+    check_verbose,
+    is_bool,
+)
 from spinney._common.messages import warn_caller
 from spinney._data.arrays import CompressedMatrix, to_native, to_rows
 from spinney._data.categories import have_same_categories
@@ -424,8 +430,7 @@ class BaseGradientBoosting(BoostedTrees, BaseTreeEstimator):
             )
         if weights is not None:
             weights = check_sample_weight(weights, rows.shape[0], "sample_weight_val")
-            if weights.min() < 0:
-                raise ValueError(f"sample_weight_val must not be negative. Got {weights.min()}.")
+            check_not_negative(weights, "sample_weight_val")
             if not weights.any():
                 raise ValueError("sample_weight_val must not be 0 for all samples.")
         return Validation(to_rows(rows), targets, weights, self._start_of(X, rows.shape[0]), X)

@@ -40,9 +40,7 @@ pub struct PackedClasses<B> {
     /// The weight of all bins before each, by class: `MAX_BINS + 1` numbers of the first class,
     /// then of the second, and so on.
     ends: Vec<f64>,
-    /// Whether the measure is Gini impurity, not entropy.
-    has_squares: bool,
-    /// For entropy, a term of the score for each number in `ends`.
+    /// For entropy, a term of the score for each number in `ends`; empty for Gini impurity.
     terms: Vec<f64>,
     /// For each class, the weight of its rows below the end of each column.
     below: Box<[[B; LANES]]>,
@@ -93,7 +91,7 @@ impl<W: SampleWeights, M: Measure> Packed<ClassCriterion<'_, W, M>> for PackedCl
     type Rows = ClassRows;
 
     fn new(criterion: &ClassCriterion<'_, W, M>) -> Option<Self> {
-        let (n_classes, has_squares) = (criterion.n_slots(), criterion.measure.is_squared_distance());
+        let n_classes = criterion.n_slots();
         (n_classes <= MAX_CLASSES).then(|| {
             let shift = n_classes.next_power_of_two().ilog2();
             Self {
@@ -108,8 +106,7 @@ impl<W: SampleWeights, M: Measure> Packed<ClassCriterion<'_, W, M>> for PackedCl
                 turns: Vec::new(),
                 weights: Box::new([0.0; ENDS]),
                 ends: vec![0.0; ENDS * n_classes],
-                has_squares,
-                terms: vec![0.0; if has_squares { 0 } else { ENDS * n_classes }],
+                terms: vec![0.0; if criterion.measure.is_squared_distance() { 0 } else { ENDS * n_classes }],
                 below: vec![[W::Count::default(); LANES]; n_classes].into(),
                 below_in_turns: vec![[W::Count::default(); LANES]; TURNS * n_classes].into(),
                 work: Box::new([[0.0; ENDS]; 4]),
@@ -190,7 +187,7 @@ impl<W: SampleWeights, M: Measure> Packed<ClassCriterion<'_, W, M>> for PackedCl
 
     fn scores(&mut self, level: Level, node: &ClassTotals<M::Sum>, scores: &mut [f64]) {
         let n = self.n_bins;
-        if !self.has_squares {
+        if !self.terms.is_empty() {
             let terms = self.terms.chunks_exact_mut(ENDS).zip(self.ends.chunks_exact(ENDS));
             for ((terms, ends), &count) in terms.zip(&node.counts) {
                 entropy::class_terms(level, &ends[..=n], count as f64, &mut terms[..=n]);
@@ -208,7 +205,7 @@ impl<W: SampleWeights, M: Measure> Packed<ClassCriterion<'_, W, M>> for PackedCl
         let (weights, ends, counts) = (&self.weights[..=n], &self.ends[..], &node.counts[..]);
         let has_best_at_ends = all_legal && self.n_outputs == 1;
         let (weight, n_outputs) = (node.weight as f64, self.n_outputs as f64);
-        if !self.has_squares {
+        if !self.terms.is_empty() {
             let error = tolerance(node.weight, self.n_outputs, self.n_classes);
             let (terms, of_ends) = (&self.terms, &self.work[0][..=n]);
             entropy::inner_bounds(

@@ -54,17 +54,6 @@ struct Loops {
 type ScoresOfOne = fn(&[u32], &[f64], &[OutputRows], NodeWeights, &[u32; 1]) -> [f64; 1];
 type ScoreCuts = fn(Level, &[u32], &[f64], &[OutputRows], NodeWeights, &[u32], &mut [f64]) -> f64;
 
-impl Loops {
-    fn of<T: Terms>() -> Self {
-        Self {
-            by_rank: score_cuts::<T, BY_RANK, LANES>,
-            by_rank_of_few: score_cuts::<T, BY_RANK, FEW_ROWS>,
-            by_unit: score_cuts::<T, BY_UNIT, LANES>,
-            of_one: scores_of::<T, BY_RANK, 1>,
-        }
-    }
-}
-
 /// Makes the [`Loops`] of a measure.
 struct LoopsOf;
 
@@ -72,7 +61,12 @@ impl TermsVisitor for LoopsOf {
     type Output = Loops;
 
     fn visit<T: Terms>(self) -> Loops {
-        Loops::of::<T>()
+        Loops {
+            by_rank: score_cuts::<T, BY_RANK, LANES>,
+            by_rank_of_few: score_cuts::<T, BY_RANK, FEW_ROWS>,
+            by_unit: score_cuts::<T, BY_UNIT, LANES>,
+            of_one: scores_of::<T, BY_RANK, 1>,
+        }
     }
 }
 
@@ -144,7 +138,7 @@ vectorized! {
 impl Lanes for ByClass {
     fn new() -> Self {
         // Each node sets the loops of its measure.
-        let loops = Loops::of::<SquareTerms>();
+        let loops = LoopsOf.visit::<SquareTerms>();
         Self { weights: [0.0; MAX_ROWS], outputs: Vec::new(), whole: NodeWeights::default(), loops }
     }
 
