@@ -86,6 +86,23 @@ def test_estimators_are_those_of_their_rows(base, sampling, weighted, table):
 
 
 @every_base
+@pytest.mark.parametrize("sampling", [{}, {"bootstrap": False, "max_samples": 0.5}])
+def test_samples_without_weight_are_as_if_absent(base, sampling, table):
+    """A committee is the one that is fitted without them, and each estimator has a weight."""
+    X, y = table
+    X, y = X[["a", "b", "c"]].to_numpy(), target_of(base, y)
+    weights = (np.arange(N) % 10 == 0).astype(float)
+    kept = np.flatnonzero(weights)
+    model = make(base, **sampling).fit(X, y, weights)
+    without = make(base, **sampling).fit(X[kept], y[kept], weights[kept])
+    np.testing.assert_array_equal(ask(model, X), ask(without, X))
+    for rows, expected in zip(model.estimators_samples_, without.estimators_samples_, strict=True):
+        np.testing.assert_array_equal(rows, kept[expected])
+    with pytest.raises(ValueError, match="only samples of weight 0 for estimator 1"):
+        make(base, n_estimators=2).fit(X, y, weights, samples=[kept, kept + 1])
+
+
+@every_base
 def test_sparse_matrices_files_and_warm_starts(base, table):
     """All of them give the bits of one call of `fit`."""
     X, y = table

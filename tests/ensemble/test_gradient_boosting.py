@@ -198,7 +198,7 @@ def test_illegal_validation_samples(model):
     for n_val, weights, message in (
         (0, None, "X_val has no samples"),
         (20, -np.ones(20), "sample_weight_val must not be negative"),
-        (20, np.zeros(20), "sample_weight_val must not be 0"),
+        (20, np.zeros(20), "sample_weight_val must be positive for at least one sample"),
         (20, np.full(20, np.nan), "sample_weight_val contains NaN"),
         (20, np.ones(3), "sample_weight_val must be a scalar"),
     ):

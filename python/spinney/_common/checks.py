@@ -118,10 +118,17 @@ def check_sample_weight(
     return np.require(weights, requirements="A")
 
 
-def check_not_negative(weights: NDArray[np.float64], name: str) -> None:
-    """Raise ValueError if a weight is negative, for those that the compiled part does not see."""
+def check_signs(weights: NDArray[np.float64], name: str) -> None:
+    """Raise ValueError if a weight is negative or none is positive.
+
+    The compiled part checks the weights that it gets; this is for those that it does not see.
+    """
     if np.any(weights < 0):
         raise ValueError(f"{name} must not be negative. Got a least weight of {weights.min():g}.")
+    if not weights.any():
+        raise ValueError(
+            f"{name} must be positive for at least one sample. Got only zeros instead."
+        )
 
 
 def check_total(weights: NDArray[np.float64], name: str) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 
-from spinney._common.checks import check_not_negative, check_sample_weight
+from spinney._common.checks import check_sample_weight, check_signs
 
 
 def read_numbers(values: Any, name: str, n_samples: int) -> NDArray[np.float64]:
@@ -100,9 +100,7 @@ def read_weights(sample_weight: Any, n_samples: int) -> NDArray[np.float64] | No
     if sample_weight is None:
         return None
     weights = check_sample_weight(sample_weight, n_samples)
-    check_not_negative(weights, "sample_weight")
-    if not np.any(weights > 0):
-        raise ValueError("sample_weight must be positive for at least one sample.")
+    check_signs(weights, "sample_weight")
     return weights
 
 

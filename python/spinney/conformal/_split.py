@@ -20,7 +20,7 @@ from sklearn.utils import (
 )
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from spinney._common.checks import check_not_negative, check_sample_weight, is_bool
+from spinney._common.checks import check_sample_weight, check_signs, is_bool
 from spinney._common.messages import reject_parameter
 from spinney._common.types import ConformityScore, RandomState
 from spinney._fit.labels import read_labels
@@ -190,7 +190,7 @@ class SplitConformal(Conformal):
         check_consistent_length(X, y)
         if sample_weight is not None:
             sample_weight = check_sample_weight(sample_weight, _num_samples(X))
-            check_not_negative(sample_weight, "sample_weight")
+            check_signs(sample_weight, "sample_weight")
         return read_training(X, y, sample_weight)
 
     def _adopt(self, model: Any, held_out: Training) -> Self:

@@ -19,7 +19,7 @@ from spinney._base.features import FeatureReader
 from spinney._base.saving import Stored
 from spinney._cluster.growth import get_workers, run
 from spinney._cluster.job import CommitteeJob, Members
-from spinney._common.checks import check_int, check_sample_weight, is_bool
+from spinney._common.checks import check_int, check_sample_weight, check_signs, is_bool
 from spinney._common.messages import warn_caller
 from spinney._common.sklearn_base import RegressorMixin
 from spinney._common.types import RandomState
@@ -119,11 +119,14 @@ class Bagging(Stored, FeatureReader):
                 self._reject(flag, "a bool")
         return self._draw_seed() % 2**32
 
-    def _count_draws(self, n_samples: int) -> int:
-        """Return how many samples are drawn for an estimator."""
-        n = count_draws_without_replacement(self.max_samples, n_samples, None) or n_samples
-        if not self.bootstrap and n > n_samples:
-            self._reject("max_samples", f"at most the {n_samples} samples with bootstrap=False")
+    def _count_draws(self, n_rows: int) -> int:
+        """Return how many of so many rows with a positive weight are drawn for an estimator."""
+        n = count_draws_without_replacement(self.max_samples, n_rows, None) or n_rows
+        if not self.bootstrap and n > n_rows:
+            self._reject(
+                "max_samples",
+                f"at most the {n_rows} samples of positive weight with bootstrap=False",
+            )
         return n
 
     # --- Training -------------------------------------------------------------------------------
@@ -138,7 +141,8 @@ class Bagging(Stored, FeatureReader):
         y : array-like of shape (n_samples,)
             The targets: class labels of any type that can be sorted, or numbers.
         sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights, which the estimators get. None means 1 for all.
+            Non-negative weights, which the estimators get. None means 1 for all. Samples with
+            weight 0 have no influence: no estimator draws them.
         samples : list of array-like, ndarray or sparse matrix, default=None
             The samples of each estimator, where none are drawn: the training rows of folds, groups
             or windows of time. A list with an array of indices, or a mask, for each estimator; or
@@ -183,10 +187,11 @@ class Bagging(Stored, FeatureReader):
         self._learn_targets(y)
         if sample_weight is not None:
             sample_weight = check_sample_weight(sample_weight, n_samples)
+            check_signs(sample_weight, "sample_weight")
         n_known = len(self.estimators_) if is_warm else 0
         if is_warm:
             self._check_alike(before)
-        rows = self._choose_rows(n_samples, samples, seed)
+        rows = self._choose_rows(n_samples, sample_weight, samples, seed)
         new = [self._make_estimator(own) for own, _ in rows[n_known:]]
         members = Members(y, sample_weight, new, [own for _, own in rows[n_known:]])
         fitted = _fit_members(X, members)
@@ -223,10 +228,11 @@ class Bagging(Stored, FeatureReader):
             )
 
     def _choose_rows(
-        self, n_samples: int, samples: Any, seed: int
+        self, n_samples: int, weights: NDArray[np.float64] | None, samples: Any, seed: int
     ) -> list[tuple[int, NDArray[np.uint32]]]:
         """Return for each estimator its seed, and the rows that it is fitted to."""
-        n_draws, n = self._count_draws(n_samples), int(self.n_estimators)
+        weighted = np.arange(n_samples) if weights is None else np.flatnonzero(weights)
+        n_draws, n = self._count_draws(weighted.size), int(self.n_estimators)
         seeds = np.random.RandomState(seed).randint(_N_SEEDS, size=n).tolist()
         if samples is not None:
             if self.max_samples is not None or not self.bootstrap:
@@ -234,17 +240,23 @@ class Bagging(Stored, FeatureReader):
                     "samples says which samples each estimator gets, and needs bootstrap=True and "
                     "max_samples=None."
                 )
-            given = read_samples(samples, n_samples, list(range(n)))
-            return list(zip(seeds, given.list_rows(list(range(n))), strict=True))
+            given = read_samples(samples, n_samples, list(range(n))).list_rows(list(range(n)))
+            for number, rows in enumerate(given):
+                if weights is not None and not weights[rows].any():
+                    raise ValueError(
+                        "samples must give each estimator a sample of positive weight. Got only "
+                        f"samples of weight 0 for estimator {number} instead."
+                    )
+            return list(zip(seeds, given, strict=True))
         chosen = []
         for own in seeds:
             rng = np.random.RandomState(own)
             if self.bootstrap:
-                rows = np.sort(rng.randint(n_samples, size=n_draws))
-            elif n_draws < n_samples:
-                rows = np.sort(rng.permutation(n_samples)[:n_draws])
+                rows = weighted[np.sort(rng.randint(weighted.size, size=n_draws))]
+            elif n_draws < weighted.size:
+                rows = weighted[np.sort(rng.permutation(weighted.size)[:n_draws])]
             else:
-                rows = np.arange(n_samples)
+                rows = weighted
             chosen.append((own, rows.astype(np.uint32)))
         return chosen
 
@@ -364,7 +376,7 @@ class BaggingClassifier(LabelledMixin, Bagging):
         Number of estimators.
     max_samples : int, float or None, default=None
         How many samples are drawn for an estimator: a number, or a share. None means as many as
-        there are.
+        have a positive weight.
     bootstrap : bool, default=True
         Whether samples are drawn with replacement. False, with `max_samples=None`: each estimator
         gets all samples, and they differ by their random states alone.
@@ -524,7 +536,7 @@ class BaggingRegressor(RegressorMixin, Bagging):
         Number of estimators.
     max_samples : int, float or None, default=None
         How many samples are drawn for an estimator: a number, or a share. None means as many as
-        there are.
+        have a positive weight.
     bootstrap : bool, default=True
         Whether samples are drawn with replacement. False, with `max_samples=None`: each estimator
         gets all samples, and they differ by their random states alone.

@@ -19,8 +19,8 @@ from spinney._base.estimator import BaseTreeEstimator
 from spinney._base.features import FIRST_SEED
 from spinney._common.checks import (
     check_int,
-    check_not_negative,
     check_sample_weight,
+    check_signs,
     check_verbose,
     is_bool,
 )
@@ -430,9 +430,7 @@ class BaseGradientBoosting(BoostedTrees, BaseTreeEstimator):
             )
         if weights is not None:
             weights = check_sample_weight(weights, rows.shape[0], "sample_weight_val")
-            check_not_negative(weights, "sample_weight_val")
-            if not weights.any():
-                raise ValueError("sample_weight_val must not be 0 for all samples.")
+            check_signs(weights, "sample_weight_val")
         return Validation(to_rows(rows), targets, weights, self._start_of(X, rows.shape[0]), X)
 
     @abstractmethod
