@@ -282,7 +282,7 @@ def test_random_experiment():
 
 
 @pytest.mark.parametrize("criterion", ["r_loss", "het"])
-@pytest.mark.parametrize("factor", [2.0**-60, 2.0**12, 2.0**60])
+@pytest.mark.parametrize("factor", [2.0**-1000, 2.0**-60, 2.0**12, 2.0**60, 2.0**1000])
 def test_the_scale_of_weights_does_not_show(criterion, factor):
     X, T, y = make_data(300)
     s = np.random.default_rng(2).integers(1, 4, len(y)).astype(float)
@@ -292,6 +292,13 @@ def test_the_scale_of_weights_does_not_show(criterion, factor):
     np.testing.assert_allclose(second.oob_prediction_, first.oob_prediction_, rtol=1e-9)
     estimates = [forest.average_treatment_effect() for forest in (first, second)]
     np.testing.assert_allclose(*estimates, rtol=1e-9)
+
+
+@pytest.mark.parametrize(("name", "factor"), [("T", 1e300), ("T", 1e-300), ("y", 1e160)])
+def test_units_beyond_computation(name, factor):
+    treatments, outcomes = (T * factor, Y) if name == "T" else (T, Y * factor)
+    with pytest.raises(ValueError, match=f"^{name} must have a largest magnitude from 1e-50"):
+        fit(X, treatments, outcomes)
 
 
 def test_priorities_that_are_all_the_same_gain_nothing():

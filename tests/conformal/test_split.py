@@ -212,6 +212,9 @@ WRONG = [
     ({"conformalize_size": 1.5}, {}, "conformalize_size"),
     ({"conformalize_size": 0}, {}, "conformalize_size"),
     ({"conformalize_size": True}, {}, "conformalize_size"),
+    ({"random_state": "now"}, {}, "'random_state' parameter"),
+    ({"random_state": -1}, {}, "'random_state' parameter"),
+    ({"random_state": 2**64}, {}, "'random_state' parameter"),
     ({"conformalize_size": 4}, {}, "confidence_level=0.9 needs at least 9"),
     ({"confidence_level": 2}, {}, "confidence_level"),
     ({}, {"sample_weight": np.full(N, -1.0)}, "sample_weight"),
@@ -345,3 +348,16 @@ def test_forests_of_quantiles_check_what_boosting_needs():
     model = ConformalizedQuantileRegressor(conformalize_size="half")
     with pytest.raises(ValueError, match="conformalize_size"):
         model.fit_conformalize(np.zeros((20, 1)), np.arange(20.0))
+    model.set_params(conformalize_size=0.5, random_state="now")
+    with pytest.raises(ValueError, match="'random_state' parameter"):
+        model.fit_conformalize(np.zeros((20, 1)), np.arange(20.0))
+
+
+def test_seeds_beyond_those_of_scikit_learn():
+    """They are those of all our classes, and each draws other samples."""
+    shares = [
+        make(SplitConformalRegressor, random_state=seed).fit(X[:N], NUMBERS[:N]).residuals_
+        for seed in (2**32, 2**32, 2**64 - 1)
+    ]
+    np.testing.assert_array_equal(shares[0], shares[1])
+    assert not np.array_equal(shares[0], shares[2])

@@ -285,6 +285,13 @@ def test_illegal_arguments(kind):
         model.predict(X[:, :3])
 
 
+def test_estimators_of_several_quantiles_are_refused():
+    X, y = make_data(0)
+    boosting = spinney.GradientBoostingRegressor(loss="quantile", alpha=[0.1, 0.9], n_estimators=2)
+    with pytest.raises(ValueError, match="estimator must predict one number"):
+        AdaBoostRegressor(boosting).fit(X, y)
+
+
 def test_files_that_are_forged_are_refused():
     """Whatever contradicts itself in a file is told."""
     X, y = make_data(2)

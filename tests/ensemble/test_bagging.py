@@ -205,6 +205,7 @@ def test_workers_fit_the_same_committee(base, table):
         ({"n_estimators": 0}, "n_estimators"),
         ({"max_samples": 0}, "max_samples"),
         ({"max_samples": 1.5}, "max_samples"),
+        ({"max_samples": 2**63}, "max_samples"),
         ({"max_samples": N + 1, "bootstrap": False}, "max_samples"),
         ({"bootstrap": "yes"}, "bootstrap"),
         ({"oob_score": None}, "oob_score"),

@@ -463,6 +463,7 @@ def test_verbose_prints_the_table_of_scikit_learn(data, capsys):
         ({"n_estimators": 0}, "'n_estimators' .* must be an int"),
         ({"subsample": 0.0}, r"'subsample' .* must be a float in the range \(0.0, 1.0\]"),
         ({"alpha": 1.0}, r"'alpha' .* must be a float in the range \(0.0, 1.0\)"),
+        ({"loss": "quantile", "alpha": np.array(0.5)}, "'alpha' .* must be a float"),
         ({"power": 0.5}, r"'power' .* must be a float in the range \[1.0, inf\)"),
         ({"validation_fraction": 1.0}, "'validation_fraction' .* must be a float"),
         ({"n_iter_no_change": 0}, r"'n_iter_no_change' .* must be an int in the range \[1, inf\)"),

@@ -459,9 +459,12 @@ def test_given_samples():
         ({"max_samples_leaf": 0}, "'max_samples_leaf' parameter"),
         ({"max_samples_leaf": 1.5}, "'max_samples_leaf' parameter"),
         ({"max_samples_leaf": True}, "'max_samples_leaf' parameter"),
-        ({"default_quantiles": 1.5}, r"Quantiles must be in the range \[0, 1\], got 1.5"),
+        (
+            {"default_quantiles": 1.5},
+            r"Quantiles must be in the range \[0, 1\], got 1.5 in default_quantiles",
+        ),
         ({"default_quantiles": "median"}, r"Quantiles must be in the range \[0, 1\]"),
-        ({"default_quantiles": []}, r"one number or more"),
+        ({"default_quantiles": []}, r"one number or more.* in default_quantiles"),
     ],
 )
 def test_illegal_parameters_are_named(params, message):
@@ -469,6 +472,15 @@ def test_illegal_parameters_are_named(params, message):
     with pytest.raises(ValueError, match=message):
         forest.fit(X_DIABETES, Y_DIABETES)
     assert not hasattr(forest, "forest_")
+
+
+def test_a_limit_of_leaves_beyond_all_samples():
+    X, y = make_data()
+    plain, limited = (
+        RandomForestQuantileRegressor(3, max_samples_leaf=limit, random_state=0).fit(X, y)
+        for limit in (None, 2**70)
+    )
+    np.testing.assert_array_equal(limited.predict(X, QUANTILES), plain.predict(X, QUANTILES))
 
 
 @pytest.mark.parametrize(

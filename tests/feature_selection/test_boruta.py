@@ -59,6 +59,34 @@ def test_numbers_weights_and_frames():
     pd.testing.assert_frame_equal(framed, frame[["f0", "f1", "f2"]])
 
 
+def test_nullable_columns_beside_categories():
+    rng = np.random.default_rng(0)
+    number, word = rng.normal(size=80), np.array(["no", "yes"])
+    y = number > 0
+    frame = pd.DataFrame(
+        {
+            "number": number,
+            "noise": pd.array(rng.integers(0, 5, 80), dtype="Int64"),
+            "count": pd.array(np.where(y, 3, 1 + rng.integers(0, 2, 80)), dtype="Int64"),
+            "word": pd.Categorical(word[y.astype(int)]),
+        }
+    )
+    frame.loc[3, "count"] = pd.NA
+    selector = Boruta(max_iter=15, n_estimators=20, categorical_features="from_dtype")
+    selector.set_params(random_state=0).fit(frame, y)
+    assert selector.support_.tolist() == [True, False, True, True]
+    expected = frame[["number", "count", "word"]].astype(object).to_numpy()
+    expected[3, 1] = np.nan
+    found = selector.transform(frame)
+    pd.testing.assert_frame_equal(pd.DataFrame(found), pd.DataFrame(expected))
+    selector.set_params(categorical_features=None).fit(frame.drop(columns="word"), y)
+    found = selector.transform(frame.drop(columns="word"))
+    assert found.dtype == np.float64
+    np.testing.assert_array_equal(found, expected[:, :2].astype(float))
+    with pytest.raises(ValueError, match="word"):
+        selector.transform(frame)
+
+
 @pytest.mark.parametrize("two_step", [False, True])
 @pytest.mark.parametrize("perc", [90, 100])
 def test_decisions_are_those_of_the_tests(two_step, perc):

@@ -307,8 +307,10 @@ def test_bad_arguments_are_named(data):
         with pytest.raises(ValueError, match=f"{loss}' needs times of events above 0"):
             GradientBoostingSurvival(loss=loss).fit(X, (events, times - times[events].min()))
     for loss in ("coxph", "squared", "ipcwls"):
-        with pytest.raises(ValueError, match="at least one time that ends with an event"):
+        with pytest.raises(ValueError, match="but for events of other causes than 2"):
             GradientBoostingSurvival(loss=loss, cause=2).fit(X, (events.astype(int), times))
+        with pytest.raises(ValueError, match="at least one time that ends with an event"):
+            GradientBoostingSurvival(loss=loss).fit(X, (events, times), ~events)
     model = GradientBoostingSurvival(n_estimators=1).fit(X, (events, times))
     with pytest.raises(ValueError, match="oob_score=True needs a grown forest"):
         model.predict_survival_function(X, oob_score=True)

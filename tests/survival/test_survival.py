@@ -373,6 +373,7 @@ def test_illegal_targets_are_told(y, message):
         ({"criterion": "squared_error"}, "'logrank_fast'"),
         ({"low_memory": "yes"}, "low_memory"),
         ({"cause": 0}, "cause"),
+        ({"cause": 2**63}, r"'cause' parameter .* range \[1, 2\*\*63\)"),
         ({"min_samples_leaf": 0}, "min_samples_leaf"),
     ],
 )

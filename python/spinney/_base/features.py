@@ -10,12 +10,13 @@ from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from spinney._common.checks import check_n_jobs
 from spinney._common.documentation import DocumentedEstimator
 from spinney._common.messages import reject_parameter
+from spinney._common.seeds import FIRST_SEED, read_random_state
 from spinney._common.threads import count_threads
 from spinney._data.arrays import convert_objects, secure_sparse, to_native
 from spinney._data.categories import Categories, convert_frame, encode
@@ -24,10 +25,6 @@ from spinney._data.single_rows import refuse_rows
 from spinney._data.unknown_categories import UNKNOWN, UnknownCategories
 from spinney._spinney import Columns
 from spinney.dataset import Dataset
-
-# An int from this one on is the seed of a tree or forest itself. Seeds that are drawn from
-# scikit-learn's random states begin here, so that each of them can be given as a `random_state`.
-FIRST_SEED = 2**32
 
 
 class FeatureReader(DocumentedEstimator, ABC):
@@ -80,13 +77,7 @@ class FeatureReader(DocumentedEstimator, ABC):
         seed = int(self.random_state) if isinstance(self.random_state, Integral) else 0
         if FIRST_SEED <= seed < 2**64:
             return seed
-        try:
-            random_state = check_random_state(self.random_state)
-        except ValueError:
-            random_state = None
-        if random_state is None:
-            expected = "an int in the range [0, 2**64), a numpy.random.RandomState or None"
-            self._reject("random_state", expected)
+        random_state = read_random_state(type(self).__name__, self.random_state)
         return FIRST_SEED + int(random_state.randint(np.iinfo(np.int32).max))
 
     def _count_threads(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from importlib.util import find_spec
 from numbers import Integral, Number
 from typing import Any
@@ -18,10 +19,13 @@ def is_bool(value: Any) -> bool:
     return isinstance(value, (bool, np.bool_))
 
 
-def check_int(owner: str, name: str, value: Any, least: int, more: str = "") -> None:
-    """Raise ValueError unless a parameter is an int that is not too small."""
-    if not isinstance(value, Integral) or value < least:
-        reject_parameter(owner, name, value, f"an int in the range [{least}, inf){more}")
+def check_int(
+    owner: str, name: str, value: Any, least: int, more: str = "", *, end: float = math.inf
+) -> None:
+    """Raise ValueError unless a parameter is an int from the least one on, and below the end."""
+    if not isinstance(value, Integral) or not least <= int(value) < end:
+        bound = "inf" if end == math.inf else f"2**{math.log2(end):g}"
+        reject_parameter(owner, name, value, f"an int in the range [{least}, {bound}){more}")
 
 
 def check_n_jobs(owner: str, n_jobs: Any) -> None:

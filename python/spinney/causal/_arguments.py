@@ -10,6 +10,11 @@ from sklearn.utils import column_or_1d
 
 from spinney._common.checks import check_sample_weight, check_signs
 
+# Of numbers from one to the other, squares of quotients are neither 0 nor infinite.
+_LEAST, _MOST = 1e-50, 1e50
+# Means of weights from 2^-10 to 2^10 leave most of the bits that squares of treatments have.
+_USUAL_EXPONENT = 10
+
 
 def read_numbers(values: Any, name: str, n_samples: int) -> NDArray[np.float64]:
     """Return a finite number for each sample."""
@@ -25,6 +30,16 @@ def read_numbers(values: Any, name: str, n_samples: int) -> NDArray[np.float64]:
             "infinite. Leave these samples out."
         )
     return numbers
+
+
+def check_unit(numbers: NDArray[np.float64], name: str) -> None:
+    """Raise ValueError if numbers are so large or small that effects cannot be computed."""
+    largest = np.abs(numbers).max(initial=0.0)
+    if largest != 0.0 and not _LEAST <= largest <= _MOST:
+        raise ValueError(
+            f"{name} must have a largest magnitude from {_LEAST:g} to {_MOST:g}. "
+            f"Got {largest:g}: choose another unit."
+        )
 
 
 def read_pair(T: Any, y: Any) -> tuple[Any, Any]:
@@ -96,12 +111,18 @@ def check_varies(treatments: NDArray[np.float64]) -> None:
 
 
 def read_weights(sample_weight: Any, n_samples: int) -> NDArray[np.float64] | None:
-    """Return the weights of samples; None if there are none."""
+    """Return the weights of samples; None if there are none.
+
+    Very large and very small ones are multiplied by a power of two that brings their mean between 1
+    and 2: they would leave no digits for squares. Weights of a usual size stay, so that a weight of
+    k does the same as k copies.
+    """
     if sample_weight is None:
         return None
     weights = check_sample_weight(sample_weight, n_samples)
     check_signs(weights, "sample_weight")
-    return weights
+    exponent = int(np.frexp(weights.mean())[1]) - 1
+    return weights if abs(exponent) <= _USUAL_EXPONENT else np.ldexp(weights, -exponent)
 
 
 def _read_column(values: Any, name: str, n_samples: int) -> NDArray[Any]:

@@ -24,6 +24,7 @@ from spinney._fit.signatures import TreeParameters
 from spinney._fit.task import Task
 from spinney._spinney import Columns, Forest, check_params, list_tree_seeds
 from spinney.causal._arguments import (
+    check_unit,
     check_varies,
     read_numbers,
     read_pair,
@@ -412,9 +413,12 @@ class CausalForest(Stored, AverageEffects, ExplainedEffects, TreeParameters):
         is_drawn = np.ones(n_samples, dtype=bool) if weights is None else weights > 0
         units = Units(read_groups(groups, n_samples, is_drawn))
         check_varies(treatments[is_drawn])
+        check_unit(treatments, "T")
+        check_unit(outcomes, "y")
         self._instruments = None
         if instrument is not None:
             self._instruments = read_numbers(instrument, "instrument", n_samples)
+            check_unit(self._instruments, "instrument")
             if np.ptp(self._instruments[is_drawn]) == 0:
                 raise ValueError("instrument must vary among the samples of positive weight.")
         elif self.model_z is not None:

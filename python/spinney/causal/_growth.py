@@ -21,8 +21,6 @@ from spinney.dataset import Dataset
 
 # The sum of the squares of treatments as integers: sums of such weights times targets are narrow.
 _TOTAL = 2.0**30
-# Means of weights from 2^-10 to 2^10 leave most of these bits.
-_USUAL_EXPONENT = 10
 # Cells of rows and trees whose draws are held at once.
 _DRAWS_AT_ONCE = 2**21
 
@@ -95,7 +93,7 @@ class Centred(NamedTuple):
     def _divide(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the targets of the regression trees that lower the R-loss, and their weights."""
         w, y = self.treatments, self.outcomes
-        s = np.ones(len(w)) if self.weights is None else _scale(self.weights)
+        s = np.ones(len(w)) if self.weights is None else self.weights
         largest = np.abs(w).max()
         _check_spread(largest > 0)
         w = w / largest
@@ -104,16 +102,6 @@ class Centred(NamedTuple):
         squares = np.rint(w * w / unit)
         quotients = np.divide(w * y, squares * unit, out=np.zeros(len(w)), where=squares > 0)
         return quotients.reshape(-1, 1), squares * s
-
-
-def _scale(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return weights times a power of two that brings their mean between 1 and 2.
-
-    Large weights would leave no digits for the squares of treatments. Weights of a usual size stay,
-    so that a weight of k does the same as k copies.
-    """
-    exponent = int(np.frexp(weights.mean())[1]) - 1
-    return weights if abs(exponent) <= _USUAL_EXPONENT else np.ldexp(weights, -exponent)
 
 
 def _check_spread(is_any: Any) -> None:

@@ -15,7 +15,7 @@ from spinney._fit.params import store_parameters
 from spinney.conformal._intervals import ConformalRegressor, find_quantile
 from spinney.conformal._levels import BagConformal, find_mass
 from spinney.conformal._models import fit_model, get_forest, transform
-from spinney.conformal._split import fit_to, part_samples, read_size
+from spinney.conformal._split import Parting, fit_to, part_samples, read_parting
 from spinney.conformal._weights import Training, read_training
 from spinney.ensemble import (
     GradientBoostingRegressor,
@@ -134,7 +134,7 @@ class ConformalizedQuantileRegressor(BagConformal, ConformalRegressor):
         -------
         self : object
         """
-        levels, size = self._read_levels(), read_size(self)
+        levels, parting = self._read_levels(), read_parting(self)
         self._read_bounds()
         model = self._make_forest(
             lambda: RandomForestQuantileRegressor(min_samples_leaf=5),
@@ -144,7 +144,7 @@ class ConformalizedQuantileRegressor(BagConformal, ConformalRegressor):
         if isinstance(forest, _BOOSTING):
             if samples is not None:
                 raise ValueError("samples must be None with boosting: they are of single trees.")
-            return self._fit_boosting(model, levels, size, read_training(X, y, sample_weight))
+            return self._fit_boosting(model, levels, parting, read_training(X, y, sample_weight))
         if not forest.bootstrap:
             raise ValueError(
                 "Intervals come from trees that have not seen a sample: set bootstrap=True."
@@ -168,7 +168,9 @@ class ConformalizedQuantileRegressor(BagConformal, ConformalRegressor):
         self._check_levels(int(np.count_nonzero(is_known)), copies)
         return self._adopt(model, scores[is_known], levels, copies, training.X)
 
-    def _fit_boosting(self, model: Any, levels: list[float], size: Any, training: Training) -> Self:
+    def _fit_boosting(
+        self, model: Any, levels: list[float], parting: Parting, training: Training
+    ) -> Self:
         """Boost a part of the samples for all quantiles at once, and score the others."""
         boosting = get_forest(model)
         if boosting.loss != "quantile":
@@ -180,7 +182,7 @@ class ConformalizedQuantileRegressor(BagConformal, ConformalRegressor):
             )
         check_consistent_length(training.X, training.y)
         training = training._replace(y=self._read_targets(training.y))
-        fitted_to, held_out = part_samples(training, None, size, self.random_state)
+        fitted_to, held_out = part_samples(training, None, parting)
         quantiles = _list_quantiles(levels)
         boosting.set_params(**{boosting._level: sorted({*quantiles, 0.5})})
         model = fit_to(model, fitted_to)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from spinney._common.checks import check_sample_weight, check_signs, is_bool
 from spinney._common.messages import reject_parameter
+from spinney._common.seeds import read_random_state
 from spinney._common.types import ConformityScore, RandomState
 from spinney._fit.labels import read_labels
 from spinney._fit.params import store_parameters
@@ -36,14 +37,21 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-def read_size(model: Any) -> Any:
-    """Return how many samples a model holds out, its parameter `conformalize_size`."""
+class Parting(NamedTuple):
+    """How samples are parted into those that a model is fitted to, and those held out."""
+
+    size: float | int
+    random_state: np.random.RandomState
+
+
+def read_parting(model: Any) -> Parting:
+    """Return what the parameters `conformalize_size` and `random_state` of a model say."""
     size = model.conformalize_size
     is_number = isinstance(size, Real) and not is_bool(size)
     if not is_number or not (0.0 < size < 1.0 or (isinstance(size, Integral) and int(size) > 0)):
         expected = "a float in the range (0.0, 1.0), or an int in the range [1, inf)"
         reject_parameter(type(model).__name__, "conformalize_size", size, expected)
-    return size
+    return Parting(size, read_random_state(type(model).__name__, model.random_state))
 
 
 def fit_to(model: Any, samples: Training) -> Any:
@@ -53,9 +61,7 @@ def fit_to(model: Any, samples: Training) -> Any:
     return fit_model(model, samples.X, samples.y, **arguments)
 
 
-def part_samples(
-    training: Training, groups: Any, size: Any, random_state: Any
-) -> tuple[Training, Training]:
+def part_samples(training: Training, groups: Any, parting: Parting) -> tuple[Training, Training]:
     """Return the samples that a model is fitted to, and those that are held out.
 
     Parameters
@@ -63,12 +69,11 @@ def part_samples(
     training : Training
     groups : array-like or None
         Of the caller's rows. Rows of a group stay together.
-    size : float or int
+    parting : Parting
         How many are held out: of the groups if there are any, else of the rows.
-    random_state : int, RandomState instance or None
     """
     kind = ShuffleSplit if groups is None else GroupShuffleSplit
-    splitter = kind(1, test_size=size, random_state=random_state)
+    splitter = kind(1, test_size=parting.size, random_state=parting.random_state)
     n_samples = _num_samples(training.X)
     if n_samples == 0:
         raise ValueError("Found array with 0 sample(s) while a minimum of 2 is required.")
@@ -117,10 +122,10 @@ class SplitConformal(Conformal):
             if groups is not None:
                 raise ValueError("groups must be None with prefit=True: no samples are parted.")
             return self.conformalize(X, y, sample_weight)
-        size = read_size(self)
+        parting = read_parting(self)
         self._read_parameters()
         training = self._read_samples(X, y, sample_weight)
-        fitted_to, held_out = part_samples(training, groups, size, self.random_state)
+        fitted_to, held_out = part_samples(training, groups, parting)
         model = fit_to(self._make_model(), fitted_to)
         return self._adopt(model, held_out)
 

@@ -109,10 +109,11 @@ class Bagging(Stored, FeatureReader):
         size: Any = self.max_samples
         is_number = isinstance(size, Real) and not is_bool(size)
         is_share = is_number and not isinstance(size, Integral)
-        if size is not None and not (is_number and size > 0.0 and (size <= 1.0 or not is_share)):
+        most = 1.0 if is_share else 2**32 - 1
+        if size is not None and not (is_number and 0.0 < size <= most):
             self._reject(
                 "max_samples",
-                "an int in the range [1, inf), a float in the range (0.0, 1.0] or None",
+                "an int in the range [1, 2**32), a float in the range (0.0, 1.0] or None",
             )
         for flag in ("bootstrap", "oob_score", "warm_start"):
             if not is_bool(getattr(self, flag)):
@@ -241,8 +242,8 @@ class Bagging(Stored, FeatureReader):
                     "max_samples=None."
                 )
             given = read_samples(samples, n_samples, list(range(n))).list_rows(list(range(n)))
-            for number, rows in enumerate(given):
-                if weights is not None and not weights[rows].any():
+            for number, own_rows in enumerate(given):
+                if weights is not None and not weights[own_rows].any():
                     raise ValueError(
                         "samples must give each estimator a sample of positive weight. Got only "
                         f"samples of weight 0 for estimator {number} instead."

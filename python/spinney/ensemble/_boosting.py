@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from numbers import Integral, Real
+from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import DataConversionWarning
 from sklearn.model_selection import train_test_split
-from sklearn.utils import Tags, _safe_indexing, check_random_state
+from sklearn.utils import Tags, _safe_indexing
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from spinney._base.estimator import BaseTreeEstimator
-from spinney._base.features import FIRST_SEED
 from spinney._common.checks import (
     check_int,
     check_sample_weight,
@@ -25,6 +24,7 @@ from spinney._common.checks import (
     is_bool,
 )
 from spinney._common.messages import warn_caller
+from spinney._common.seeds import FIRST_SEED, read_random_state
 from spinney._data.arrays import CompressedMatrix, to_native, to_rows
 from spinney._data.categories import have_same_categories
 from spinney._fit.draws import Draws, Growth
@@ -354,11 +354,11 @@ class BaseGradientBoosting(BoostedTrees, BaseTreeEstimator):
 
     def _make_rng(self) -> np.random.RandomState:
         """Return what seeds of trees are drawn from."""
-        return read_random_state(self.random_state)
+        return read_random_state(type(self).__name__, self.random_state)
 
     def _make_split_state(self) -> Any:
         """Return what chooses the samples that are left out."""
-        return read_random_state(self.random_state)
+        return read_random_state(type(self).__name__, self.random_state)
 
     def _forget(self) -> None:
         """Drop what an earlier call of `fit` has set."""
@@ -661,11 +661,3 @@ def _take(part: Any, rows: NDArray[Any]) -> Any:
     if isinstance(part, CompressedMatrix):
         return part.take_rows(rows)
     return _safe_indexing(part, rows)
-
-
-def read_random_state(random_state: Any) -> np.random.RandomState:
-    """Return scikit-learn's random state; for ints that it does not take, one of our own."""
-    if isinstance(random_state, Integral) and int(random_state) >= FIRST_SEED:
-        return np.random.RandomState(np.random.MT19937(int(random_state)))
-    state: np.random.RandomState = check_random_state(random_state)
-    return state

@@ -212,7 +212,8 @@ class BoostingOfNumbers(NumberTarget, BaseGradientBoosting):
     def _list_levels(self) -> tuple[float, ...] | None:
         """Return the levels, if several quantiles are predicted at once."""
         given = getattr(self, self._level)
-        return tuple(given) if isinstance(given, (list, tuple, np.ndarray)) else None
+        is_list = isinstance(given, (list, tuple, np.ndarray)) and np.ndim(given) > 0
+        return tuple(given) if is_list else None
 
     def _check_alike(self, before: dict[str, Any]) -> None:
         super()._check_alike(before)

@@ -132,7 +132,7 @@ class QuantileForestRegressor(ForestRegressor):
         if not is_legal:
             expected = "an int in the range [1, inf), a float in the range (0.0, 1.0] or None"
             self._reject("max_samples_leaf", expected)
-        read_quantiles(self.default_quantiles)
+        read_quantiles(self.default_quantiles, "default_quantiles")
 
     def _take_other_data(self, grown_seeds: list[int]) -> NoReturn:  # noqa: ARG002
         refuse_other_samples("X")
@@ -144,7 +144,7 @@ class QuantileForestRegressor(ForestRegressor):
         if limit is not None:
             if not isinstance(limit, Integral):
                 limit = math.ceil(mend_rounding(float(limit) * draws.n_samples))
-            limit = int(limit)
+            limit = min(int(limit), draws.n_samples)
         y = target.y.astype(np.float64, copy=False)
         rows = list_leaf_rows(self.forest_, to_rows(X), draws, y, limit, n_threads)
         if known is not None:
@@ -451,17 +451,17 @@ class QuantileForestRegressor(ForestRegressor):
         return unseen
 
 
-def read_quantiles(quantiles: Any) -> NDArray[np.float64] | None:
-    """Return quantiles; None for the mean."""
+def read_quantiles(quantiles: Any, name: str = "quantiles") -> NDArray[np.float64] | None:
+    """Return quantiles; None for the mean. Errors name the argument."""
     if quantiles is None or (isinstance(quantiles, str) and quantiles == "mean"):
         return None
     given = [quantiles] if np.ndim(quantiles) == 0 else list(quantiles)
     for quantile in given:
         is_number = isinstance(quantile, Real) and not is_bool(quantile)
         if not (is_number and 0.0 <= float(quantile) <= 1.0):
-            raise ValueError(f"Quantiles must be in the range [0, 1], got {quantile!r}.")
+            raise ValueError(f"Quantiles must be in the range [0, 1], got {quantile!r} in {name}.")
     if not given:
-        raise ValueError("Quantiles must be one number or more, or 'mean'. Got none.")
+        raise ValueError(f"Quantiles must be one number or more, or 'mean'. Got none in {name}.")
     return np.array(given, dtype=np.float64)
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
 
-from spinney._base.features import FIRST_SEED
+from spinney._common.seeds import FIRST_SEED
 from spinney._data.arrays import CompressedMatrix, to_native
 from spinney._data.categories import count_categories
 from spinney._fit.target import ClassTarget
@@ -48,6 +48,11 @@ class Rounds:
     def predict(self, estimator: Any) -> NDArray[Any]:
         """Return what an estimator predicts for all samples."""
         found: NDArray[Any] = estimator.predict(self._X)
+        if found.ndim > 1:
+            raise ValueError(
+                "estimator must predict one number or label for each sample. "
+                f"Got {type(estimator).__name__}, which predicts an array of shape {found.shape}."
+            )
         return found
 
 

@@ -12,8 +12,9 @@ from scipy.stats import binom, false_discovery_control, rankdata
 from sklearn.base import clone, is_classifier
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags, check_array
+from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.multiclass import type_of_target
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from spinney._base.features import FeatureReader
 from spinney._base.saving import Stored
@@ -31,6 +32,7 @@ from spinney._common.types import (
     RandomState,
     ShadowImportance,
 )
+from spinney._data.nullable import has_own_types, to_array
 from spinney._fit.interactions import interaction_groups
 from spinney._fit.labels import read_labels
 from spinney._fit.params import store_parameters
@@ -423,6 +425,30 @@ class Boruta(SelectorMixin, Stored, FeatureReader):
         return None if is_sound else f"support_ is no mask of {self.n_features_in_} features"
 
     # --- Selection ------------------------------------------------------------------------------
+
+    def transform(self, X: Any) -> Any:
+        """Return the selected features.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        X_r : {ndarray, sparse matrix} of shape (n_samples, n_selected_features)
+            Of frames too, unless `set_output` asks for frames. Objects if a selected column of a
+            frame holds no numbers.
+
+        Raises
+        ------
+        ValueError
+            If X has other features than those of `fit`.
+        """
+        makes_array = _get_output_config("transform", self)["dense"] == "default"
+        if not (makes_array and has_own_types(X)):
+            return super().transform(X)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return to_array(self._transform(X))
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)

@@ -26,6 +26,7 @@ from spinney._common.types import (
 )
 from spinney._data.filling import fill_cells, find_ranges
 from spinney._data.frames import is_frame, is_sparse_frame, to_pandas, without_repeated_names
+from spinney._data.nullable import let_numpy_read_floats
 from spinney._data.ranges import Range
 from spinney._data.unknown_categories import tell_nothing
 from spinney._fit.params import store_parameters
@@ -37,7 +38,6 @@ from spinney.ensemble import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from spinney.impute._nullable import let_numpy_read_floats
 from spinney.impute._times import find_times, hide_columns
 
 if TYPE_CHECKING:

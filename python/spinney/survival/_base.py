@@ -39,7 +39,7 @@ class SurvivalModel(SurvivalTarget, SurvivalCurves):
         if not is_bool(self.low_memory):
             self._reject("low_memory", "a bool")  # type: ignore[attr-defined]
         if self.cause is not None:
-            check_int(type(self).__name__, "cause", self.cause, 1)
+            check_int(type(self).__name__, "cause", self.cause, 1, end=2**63)
 
     def _make_task(self, settings: Settings, target: EncodedTarget) -> Task:
         task: Task = super()._make_task(settings, target)  # type: ignore[misc]

@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from spinney._fit.task import Settings, Task
     from spinney._spinney import Forest
 
-# As the compiled part says to survival trees and forests.
-_NO_EVENT = "y must be at least one time that ends with an event. Got only censored times instead."
-
 
 class SurvivalBoosting(SurvivalTarget, SurvivalCurves, BaseGradientBoosting):
     """Base class of boosting of times."""
@@ -48,7 +45,7 @@ class SurvivalBoosting(SurvivalTarget, SurvivalCurves, BaseGradientBoosting):
     def _check_own_params(self) -> None:
         super()._check_own_params()
         if self.cause is not None:
-            check_int(type(self).__name__, "cause", self.cause, 1)
+            check_int(type(self).__name__, "cause", self.cause, 1, end=2**63)
         self._check_real("dropout_rate", 0.0, 1.0, "[0.0, 1.0)", is_open=False)
         if self.dropout_rate == 1.0:
             self._reject("dropout_rate", "a float in the range [0.0, 1.0)")
@@ -93,13 +90,21 @@ class SurvivalBoosting(SurvivalTarget, SurvivalCurves, BaseGradientBoosting):
     ) -> NDArray[np.float64]:
         """Return weights of samples by inverse probabilities of censoring: 0 without an event."""
         events, times = self._mark_events(pairs).T
-        if not events.any():
-            raise ValueError(_NO_EVENT)
+        own: NDArray[np.float64] = events * (1.0 if weights is None else weights)
+        if not own.any():
+            self._refuse_censored()
         # Of an event and a censoring at one time, the event comes first.
         seen = self._censoring.at(np.nextafter(times, -1.0))
-        own: NDArray[np.float64] = np.zeros_like(times)
-        np.divide(events, seen, out=own, where=events > 0)
-        return own if weights is None else own * weights
+        np.divide(own, seen, out=own, where=own > 0)
+        return own
+
+    def _refuse_censored(self) -> NoReturn:
+        """Raise ValueError as the compiled part does for survival trees and forests."""
+        of = "" if self.cause is None else f" but for events of other causes than {self.cause}"
+        raise ValueError(
+            "y must be at least one time that ends with an event. "
+            f"Got only censored times{of} instead."
+        )
 
     def _encode_y_val(self, y: Any) -> NDArray[np.float64]:
         return self._encode_pairs(read_survival(y))
@@ -124,7 +129,7 @@ class SurvivalBoosting(SurvivalTarget, SurvivalCurves, BaseGradientBoosting):
         if self.loss != "ipcwls":
             weights = ~np.signbit(y) * (1.0 if weights is None else weights)
             if not weights.any():
-                raise ValueError(_NO_EVENT)
+                self._refuse_censored()
         if self.loss == "squared":
             y = np.log(np.where(np.signbit(y), 1.0, y))
         if self.loss != "coxph":

@@ -9,7 +9,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from spinney._data.frames import get_column
+from spinney._data.frames import get_column, is_sparse_frame
 
 
 def let_numpy_read_floats(frame: Any) -> Any:
@@ -24,8 +24,7 @@ def let_numpy_read_floats(frame: Any) -> Any:
     frame : data frame
         Frames of other libraries than pandas are read as floats anyway.
     """
-    types = getattr(frame, "dtypes", ())
-    if not hasattr(frame, "iloc") or all(isinstance(dtype, np.dtype) for dtype in types):
+    if not has_own_types(frame):
         return frame
     # The frame holds the function, and so the function must not hold the frame.
     own, read_as_usual = ref(frame), type(frame).__array__
@@ -40,6 +39,23 @@ def let_numpy_read_floats(frame: Any) -> Any:
     # NumPy looks at the object before it looks at its class.
     object.__setattr__(frame, "__array__", read)
     return frame
+
+
+def has_own_types(X: Any) -> bool:
+    """Return whether X is a frame of pandas, not sparse, with types that NumPy does not have."""
+    if not hasattr(X, "iloc") or X.ndim != 2 or is_sparse_frame(X):
+        return False
+    return any(not isinstance(dtype, np.dtype) for dtype in X.dtypes)
+
+
+def to_array(frame: Any) -> NDArray[Any]:
+    """Return what a frame of pandas holds: floats if all columns are numbers, else objects.
+
+    scikit-learn cannot read nullable columns beside categories. Missing values are NaN.
+    """
+    dtype = np.float64 if _has_only_numbers(frame) else object
+    array: NDArray[Any] = frame.to_numpy(dtype=dtype, na_value=np.nan)
+    return array
 
 
 def _has_only_numbers(frame: Any) -> bool:
