@@ -24,12 +24,21 @@ const ENTRIES_PER_BIN: usize = 32;
 /// The bins of all columns of a data set. A histogram has them column by column.
 pub struct Bins {
     pub columns: Vec<BinnedColumn>,
+    /// The features whose columns have bins, ascending.
+    binned: Vec<u32>,
     /// The number of bins of all columns together.
     pub n_in_all: usize,
     /// Columns that are counted together.
     pub bundles: Vec<Bundle>,
     /// The entries of sparse rows; `None` if the data are dense.
     pub sparse: Option<SparseBins>,
+}
+
+/// Some features, one after the other in a histogram.
+pub struct Part<'a> {
+    pub features: &'a [u32],
+    /// The places of their bins.
+    pub slots: Range<usize>,
 }
 
 /// By row, the bins of its entries that are not 0.
@@ -117,7 +126,8 @@ impl Bins {
             column.first = n_bins;
             n_bins += column.n_bins;
         }
-        let mut bins = Self { columns, n_in_all: n_bins, bundles: Vec::new(), sparse: None };
+        let binned = (0..n_features).filter(|&feature| columns[feature as usize].n_bins > 0).collect();
+        let mut bins = Self { columns, binned, n_in_all: n_bins, bundles: Vec::new(), sparse: None };
         match data.columns() {
             Columns::Dense(columns) => {
                 bins.bundles = bundles::find(&bins.columns, columns, data.n_samples(), runtime)?;
@@ -131,7 +141,8 @@ impl Bins {
     }
 
     fn of_sparse_rows(&self, columns: &SparseColumns, runtime: &Runtime<'_>) -> Result<SparseBins> {
-        let mut slots = memory::reserve("the bins of sparse rows", columns.nnz())?;
+        let n_entries = self.binned.iter().map(|&feature| columns.column_nnz(feature)).sum();
+        let mut slots = memory::reserve("the bins of sparse rows", n_entries)?;
         let mut starts = memory::reserve("the bins of sparse rows", columns.n_samples() + 1)?;
         starts.push(0);
         for row in 0..columns.n_samples() as u32 {
@@ -146,10 +157,23 @@ impl Bins {
         Ok(SparseBins { starts, slots })
     }
 
-    /// The features in `n` parts, some of them perhaps empty, of about equally many bins.
-    pub fn parts(&self, n: usize) -> Vec<Range<usize>> {
-        let place = |part: usize| self.columns.partition_point(|column| column.first < part * self.n_in_all / n);
-        (0..n).map(|part| place(part)..if part + 1 == n { self.columns.len() } else { place(part + 1) }).collect()
+    /// The number of columns with bins.
+    pub fn n_binned(&self) -> usize {
+        self.binned.len()
+    }
+
+    /// The features with bins in `n` parts, some of them perhaps empty, of about equally many bins.
+    pub fn parts(&self, n: usize) -> impl ExactSizeIterator<Item = Part<'_>> {
+        let first = |feature: u32| self.columns[feature as usize].first;
+        let place = move |part: usize| {
+            let slot = part * self.n_in_all / n;
+            if part == n { self.binned.len() } else { self.binned.partition_point(|&feature| first(feature) < slot) }
+        };
+        let slot = move |at: usize| self.binned.get(at).map_or(self.n_in_all, |&feature| first(feature));
+        (0..n).map(move |part| {
+            let (start, end) = (place(part), place(part + 1));
+            Part { features: &self.binned[start..end], slots: slot(start)..slot(end) }
+        })
     }
 }
 

@@ -318,7 +318,7 @@ impl<E: Engine> Growth<'_, E> {
 
     /// The number of threads for the work of a node.
     fn n_threads(&self, n_samples: usize) -> usize {
-        let n_cells = n_samples.saturating_mul(self.bins.columns.len());
+        let n_cells = n_samples.saturating_mul(self.bins.n_binned());
         if n_cells < THREADS_FROM_CELLS { 1 } else { self.scratches.len() }
     }
 

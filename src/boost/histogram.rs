@@ -65,22 +65,21 @@ fn count_dense<C: Cell>(
     }
     let (mut rest, mut work) = (&mut *histogram, Vec::with_capacity(n_threads));
     for part in bins.parts(n_threads) {
-        let n_bins = bins.columns[part.clone()].iter().map(|column| column.n_bins).sum();
-        let (of_part, others) = rest.split_at_mut(n_bins);
+        let (of_part, others) = rest.split_at_mut(part.slots.len());
         rest = others;
         work.push((part, of_part));
     }
     let rows = if is_all { all_rows } else { &gathered[..] };
     let is_small = samples.len() < DIRECT_BELOW;
     let chosen = (!is_all).then_some(samples);
-    let of_rows = |feature: usize| bins.columns[feature].of_rows(columns.column(feature as u32));
+    let of_rows = |feature: u32| bins.columns[feature as usize].of_rows(columns.column(feature));
     runtime.map(work, |(part, counted)| {
-        let first = bins.columns.get(part.start).map_or(0, |column| column.first);
-        let own = |feature: usize| {
-            let column = &bins.columns[feature];
-            column.first - first..column.first - first + column.n_bins
+        let own = |feature: u32| {
+            let column = &bins.columns[feature as usize];
+            column.first - part.slots.start..column.first - part.slots.start + column.n_bins
         };
-        let features: Vec<usize> = part.filter(|&feature| !bins.columns[feature].is_bundled).collect();
+        let is_alone = |feature: &u32| !bins.columns[*feature as usize].is_bundled;
+        let features: Vec<u32> = part.features.iter().copied().filter(is_alone).collect();
         if is_small {
             for feature in features {
                 let (of_rows, of_column) = (of_rows(feature), &mut counted[own(feature)]);
@@ -89,7 +88,7 @@ fn count_dense<C: Cell>(
             }
             return Ok(());
         }
-        let mut keep = |feature: usize, sums: &[C; MAX_BINS]| {
+        let mut keep = |feature: u32, sums: &[C; MAX_BINS]| {
             let own = own(feature);
             counted[own.clone()].copy_from_slice(&sums[..own.len()]);
         };
@@ -131,25 +130,21 @@ fn count_sparse<C: Cell>(
     (n_threads, runtime): (usize, &Runtime<'_>),
 ) -> Result<()> {
     let (mut rest, mut work) = (&mut *histogram, Vec::with_capacity(n_threads));
-    let parts = bins.parts(n_threads);
-    let is_whole = parts.len() == 1;
-    for part in parts {
-        let n_bins = bins.columns[part.clone()].iter().map(|column| column.n_bins).sum();
-        let (of_part, others) = rest.split_at_mut(n_bins);
+    for part in bins.parts(n_threads) {
+        let (of_part, others) = rest.split_at_mut(part.slots.len());
         rest = others;
-        work.push((bins.columns.get(part.start).map_or(0, |column| column.first), of_part));
+        work.push((part.slots, of_part));
     }
-    runtime.map(work, |(first, counted)| {
-        let slots = first as u32..(first + counted.len()) as u32;
+    runtime.map(work, |(slots, counted)| {
         for &row in samples {
             let mut of_row = sparse.of_row(row);
-            if !is_whole {
-                let start = of_row.partition_point(|&slot| slot < slots.start);
-                let end = of_row.partition_point(|&slot| slot < slots.end);
+            if n_threads > 1 {
+                let start = of_row.partition_point(|&slot| (slot as usize) < slots.start);
+                let end = of_row.partition_point(|&slot| (slot as usize) < slots.end);
                 of_row = &of_row[start..end];
             }
             for &slot in of_row {
-                counted[slot as usize - first].add(&rows[row as usize]);
+                counted[slot as usize - slots.start].add(&rows[row as usize]);
             }
         }
         Ok(())

@@ -70,19 +70,14 @@ pub fn best_cut<E: Engine>(
     runtime: &Runtime<'_>,
 ) -> Result<Option<Candidate>> {
     let search = Search { engine, data, node, at: engine.at_node(node) };
-    let parts: Vec<Vec<u32>> = match features {
-        Some(features) => {
-            let size = features.len().div_ceil(scratches.len()).max(1);
-            features.chunks(size).map(<[u32]>::to_vec).collect()
-        }
-        None => {
-            bins.parts(scratches.len()).into_iter().map(|part| (part.start as u32..part.end as u32).collect()).collect()
-        }
+    let parts: Vec<&[u32]> = match features {
+        Some(features) => features.chunks(features.len().div_ceil(scratches.len()).max(1)).collect(),
+        None => bins.parts(scratches.len()).map(|part| part.features).collect(),
     };
     let mut best = engine.no_cut();
-    let between = |(part, scratch): (&Vec<u32>, &mut Scratch<E::Cell>)| {
+    let between = |(part, scratch): (&&[u32], &mut Scratch<E::Cell>)| {
         let mut best = engine.no_cut();
-        for &feature in part {
+        for &feature in *part {
             let column = &bins.columns[feature as usize];
             if column.n_bins > 1 {
                 let cells = search.cells(column, &mut scratch.column);
@@ -99,12 +94,12 @@ pub fn best_cut<E: Engine>(
         engine.merge(node, &mut best, of_part);
     }
     let score = engine.score_of(&best);
-    let within = |(part, scratch): (&Vec<u32>, &mut Scratch<E::Cell>)| {
+    let within = |(part, scratch): (&&[u32], &mut Scratch<E::Cell>)| {
         let mut best = engine.no_cut();
         if let Some(score) = score {
             engine.follow(node, &mut best, score);
         }
-        for &feature in part {
+        for &feature in *part {
             let column = &bins.columns[feature as usize];
             if let Some(coarse) = column.coarse.as_ref().filter(|_| !column.is_categorical) {
                 search.search_within_bins((feature, column, coarse), scratch, &mut best);
