@@ -9,7 +9,7 @@ use super::bins::{BinnedColumn, Bins, Coarse, MAX_BINS};
 use super::growth::{Engine, SearchedNode};
 use super::histogram::Cell;
 use super::orders::Order;
-use crate::bitset::ones;
+use crate::bitset::{Bitset, ones};
 use crate::data::{Columns, Dataset};
 use crate::error::Result;
 use crate::num::{sort_by, sort_by_key};
@@ -28,6 +28,8 @@ pub struct Scratch<C> {
     /// The cells of a sparse column, with that of zeros.
     column: Vec<C>,
     cuts: Cuts<C>,
+    /// The features of a node with bins of several ranks.
+    coarse: Vec<u32>,
 }
 
 /// The cuts of a column between bins that the node has rows in.
@@ -47,7 +49,7 @@ impl<C: Cell> Default for Scratch<C> {
             scores: [0.0; MAX_BINS],
             sums: [[0.0; MAX_BINS]; 2],
         };
-        Self { by_rank: Vec::new(), entries: Vec::new(), column: Vec::new(), cuts }
+        Self { by_rank: Vec::new(), entries: Vec::new(), column: Vec::new(), cuts, coarse: Vec::new() }
     }
 }
 
@@ -70,14 +72,17 @@ pub fn best_cut<E: Engine>(
     runtime: &Runtime<'_>,
 ) -> Result<Option<Candidate>> {
     let search = Search { engine, data, node, at: engine.at_node(node) };
-    let parts: Vec<&[u32]> = match features {
+    let stored = features.is_none().then(|| features_of_entries(data, bins, node.samples)).flatten();
+    let parts: Vec<&[u32]> = match features.or(stored.as_deref()) {
         Some(features) => features.chunks(features.len().div_ceil(scratches.len()).max(1)).collect(),
         None => bins.parts(scratches.len()).map(|part| part.features).collect(),
     };
+    let scratches = &mut scratches[..parts.len()];
     let mut best = engine.no_cut();
-    let between = |(part, scratch): (&&[u32], &mut Scratch<E::Cell>)| {
+    let between = |(part, scratch): (&[u32], &mut Scratch<E::Cell>)| {
         let mut best = engine.no_cut();
-        for &feature in *part {
+        scratch.coarse.clear();
+        for &feature in part {
             let column = &bins.columns[feature as usize];
             if column.n_bins > 1 {
                 let cells = search.cells(column, &mut scratch.column);
@@ -85,34 +90,50 @@ pub fn best_cut<E: Engine>(
                     search.offer_sets(feature, column, cells, &mut best);
                 } else {
                     search.offer_between_bins((feature, column, cells), &mut scratch.cuts, &mut best);
+                    if column.coarse.is_some() {
+                        scratch.coarse.push(feature);
+                    }
                 }
             }
         }
         Ok(best)
     };
-    for of_part in runtime.map(parts.iter().zip(&mut *scratches).collect(), between)? {
+    for of_part in runtime.map(parts.into_iter().zip(&mut *scratches).collect(), between)? {
         engine.merge(node, &mut best, of_part);
     }
     let score = engine.score_of(&best);
-    let within = |(part, scratch): (&&[u32], &mut Scratch<E::Cell>)| {
+    let within = |scratch: &mut Scratch<E::Cell>| {
         let mut best = engine.no_cut();
         if let Some(score) = score {
             engine.follow(node, &mut best, score);
         }
-        for &feature in *part {
+        for at in 0..scratch.coarse.len() {
+            let feature = scratch.coarse[at];
             let column = &bins.columns[feature as usize];
-            if let Some(coarse) = column.coarse.as_ref().filter(|_| !column.is_categorical) {
+            if let Some(coarse) = &column.coarse {
                 search.search_within_bins((feature, column, coarse), scratch, &mut best);
             }
         }
         Ok(best)
     };
     if engine.reads_bins() {
-        for of_part in runtime.map(parts.iter().zip(&mut *scratches).collect(), within)? {
+        for of_part in runtime.map(scratches.iter_mut().collect(), within)? {
             engine.merge(node, &mut best, of_part);
         }
     }
     Ok(engine.candidate(best))
+}
+
+/// The features with an entry in the rows of a node, ascending: no other can be cut there. `None` if data are
+/// dense, or if there may be so many that all features are looked through sooner. O(entries + features / 64).
+fn features_of_entries(data: &Dataset, bins: &Bins, samples: &[u32]) -> Option<Vec<u32>> {
+    let Columns::Sparse(columns) = data.columns() else { return None };
+    if samples.iter().map(|&row| columns.row_nnz(row)).sum::<usize>() > bins.n_binned() {
+        return None;
+    }
+    let mut features = Bitset::new(data.n_features());
+    samples.iter().for_each(|&row| features.insert_all(columns.row(row).features));
+    Some(features.iter().collect())
 }
 
 /// Where missing values may go: what is on the left before the first bin, and their side.
