@@ -1,4 +1,4 @@
-"""Forests that are grown by the workers of a Dask cluster; `spinney[dask]` installs what they need.
+"""Forests that are grown by the workers of a Dask cluster; they need dask and distributed.
 
 Bit for bit, the classes of the same names in `spinney` grow the same forests, however many
 workers there are and whatever becomes of them.
@@ -21,7 +21,7 @@ try:
 except ImportError as error:
     raise ImportError(
         "spinney.dask needs the packages dask and distributed: "
-        'python -m pip install "spinney[dask]"'
+        'python -m pip install "dask[array,dataframe]" distributed'
     ) from error
 
 from spinney import ensemble

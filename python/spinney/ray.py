@@ -1,4 +1,4 @@
-"""Forests that are grown by the workers of a Ray cluster; `spinney[ray]` installs what they need.
+"""Forests that are grown by the workers of a Ray cluster; they need ray.
 
 Bit for bit, the classes of the same names in `spinney` grow the same forests, however many
 workers there are and whatever becomes of them.
@@ -16,7 +16,7 @@ try:
     from ray import exceptions
 except ImportError as error:
     raise ImportError(
-        'spinney.ray needs the package ray: python -m pip install "spinney[ray]"'
+        'spinney.ray needs the package ray: python -m pip install "ray[data]"'
     ) from error
 
 from spinney import ensemble

@@ -16,6 +16,7 @@ PAGES = sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md"))
 # Pages of this folder are written by Sphinx.
 PAGES = [page for page in PAGES if not page.startswith(("api/generated", "_build"))]
 BLOCK = re.compile(r"^```(python|output)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FENCED = re.compile(r"^(`{3,}).*?^\1$", re.MULTILINE | re.DOTALL)
 CONTENTS = re.compile(r"^```\{toctree\}\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # Libraries of the group `clients` and the extra `dask`, which `make test` does not install.
 OPTIONAL = ("distributed", "onnxruntime", "shap", "skl2onnx", "treelite")
@@ -76,6 +77,29 @@ def test_links_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#\s]+)", read(page)):
         if not target.startswith(("https://", "api/generated", "../api/generated", "generated/")):
             assert (file.parent / target).exists(), target
+
+
+def find_anchors(text):
+    """Return the anchors of the headings of a page, as code hosting sites make them."""
+    headings = re.findall(r"^#+ (.*)$", FENCED.sub("", text), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize(
+    "file", [REPOSITORY / "README.md", *(DOCS / page for page in PAGES)], ids=str
+)
+def test_anchors_are_headings(file):
+    text = FENCED.sub("", file.read_text(encoding="utf-8"))
+    for target, anchor in re.findall(r"\]\(([^)#\s:]*)#([^)\s]+)\)", text):
+        page = file.parent / target if target else file
+        assert anchor in find_anchors(page.read_text(encoding="utf-8")), f"{target}#{anchor}"
+
+
+def test_the_page_of_clusters_installs_what_the_extras_have():
+    package = (REPOSITORY / "pyproject.toml").read_text(encoding="utf-8")
+    for name in ("dask", "ray"):
+        packages = re.search(rf"^{name} = \[(.+)\]$", package, re.MULTILINE)[1].split(", ")
+        assert f"python -m pip install {' '.join(packages)}\n" in read("clusters.md")
 
 
 def test_every_page_is_in_the_contents():

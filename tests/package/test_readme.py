@@ -31,15 +31,22 @@ def test_blocks_are_found():
 
 
 def test_it_begins_with_the_two_commands():
-    """Below what they need, and before anything else."""
+    """Below what the package is and what they need, and before anything else."""
     title, needs, commands = README.split("\n\n")[:3]
     assert title == "# Spinney"
-    assert needs.count("\n") == 0
+    assert needs.count("\n") == 1
+    above = README.partition("make test")[0]
+    assert above.count("\n") <= 25
     for need in ("Python 3.10", "`venv`", "Rust", "linker", "make", "network", "minutes"):
         assert need in needs
     lines = commands.removeprefix("```console\n").removesuffix("\n```").splitlines()
     assert [line.partition("#")[0].strip() for line in lines] == ["make demo", "make test"]
     assert all(line.partition("# ")[2] for line in lines)
+
+
+def test_the_first_program_comes_soon():
+    """What a reader has to read before it."""
+    assert len(README.partition("```python")[0].split()) <= 250
 
 
 def test_questions_have_their_classes_before_the_installation():
