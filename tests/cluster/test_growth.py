@@ -4,7 +4,7 @@ import pickle
 import random
 import time
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
-from multiprocessing import get_context
+from multiprocessing import get_all_start_methods, get_context
 
 import numpy as np
 import pandas as pd
@@ -19,7 +19,8 @@ import spinney
 from spinney import Dataset, RandomForestClassifier
 from spinney import model_selection as ours
 from spinney._cluster import growth, job
-from spinney._cluster.growth import Workers, get_workers, use_workers
+from spinney._cluster.active import get_workers, use_workers
+from spinney._cluster.growth import Workers
 from spinney.causal import CausalForest
 
 
@@ -292,6 +293,22 @@ def test_the_bits_of_one_process(name, kind, pool):
     assert forest.oob_score_ == local.oob_score_
     assert forest.predict(X).tobytes() == local.predict(X).tobytes()
     assert vars(forest).keys() == vars(local).keys()
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_committees_of_forests(method, problem):
+    """A worker grows the trees of its forest itself, also where it is a fork of this process."""
+    if method not in get_all_start_methods():
+        pytest.skip(f"processes do not start by {method} here")
+    X, y, _ = problem
+    committee = spinney.BaggingClassifier(RandomForestClassifier(3), n_estimators=2, random_state=0)
+    expected = committee.fit(X, y).predict(X)
+    pool = ProcessPoolExecutor(2, mp_context=get_context(method))
+    with pool, spinney.grow_with(pool, max_workers=2):
+        np.testing.assert_array_equal(clone(committee).fit(X, y).predict(X), expected)
+    with ThreadPoolExecutor(1) as thread, spinney.grow_with(thread, max_workers=1):
+        np.testing.assert_array_equal(clone(committee).fit(X, y).predict(X), expected)
 
 
 def test_threads_and_loky(problem):

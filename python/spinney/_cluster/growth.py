@@ -18,10 +18,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from contextlib import contextmanager
-from contextvars import ContextVar
 from functools import reduce
 from typing import Any, ClassVar
 
@@ -67,24 +64,6 @@ class Workers(ABC):
     @abstractmethod
     def release(self) -> None:
         """Give up what has not begun, and remove what was shared."""
-
-
-_active: ContextVar[Workers | None] = ContextVar("spinney_workers", default=None)
-
-
-def get_workers() -> Workers | None:
-    """Return who grows the trees of forests here; None means the threads of this process."""
-    return _active.get()
-
-
-@contextmanager
-def use_workers(workers: Workers) -> Iterator[None]:
-    """Let workers grow the trees of the forests that are fitted within the block."""
-    token = _active.set(workers)
-    try:
-        yield
-    finally:
-        _active.reset(token)
 
 
 def grow(

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from spinney._cluster.active import use_workers
 from spinney._fit.task import Task
 from spinney._spinney import Forest, __version__, fit_forest
 from spinney.dataset import Dataset
@@ -85,7 +86,9 @@ class Job(ABC):
                 f"All machines must have the same version of spinney, {self._version}. "
                 f"Got {__version__} on {platform.node()}."
             )
-        return self._grow(first, n)
+        # A model of a committee may be a forest: its trees grow here.
+        with use_workers(None):
+            return self._grow(first, n)
 
     @abstractmethod
     def _grow(self, first: int, n: int) -> Any:

@@ -13,7 +13,8 @@ from typing import Any
 
 from joblib import cpu_count
 
-from spinney._cluster.growth import Workers, use_workers
+from spinney._cluster.active import use_workers
+from spinney._cluster.growth import Workers
 from spinney._cluster.job import Job
 from spinney._common.checks import check_int
 from spinney._common.messages import reject_parameter

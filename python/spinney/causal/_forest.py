@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from spinney._base.saving import Stored
-from spinney._cluster.growth import get_workers
+from spinney._cluster.active import get_workers
 from spinney._common.checks import check_int, check_verbose, is_bool
 from spinney._common.messages import warn_caller
 from spinney._common.progress import show_progress

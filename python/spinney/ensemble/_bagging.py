@@ -17,7 +17,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from spinney._base.features import FeatureReader
 from spinney._base.saving import Stored
-from spinney._cluster.growth import get_workers, run
+from spinney._cluster.active import get_workers
+from spinney._cluster.growth import run
 from spinney._cluster.job import CommitteeJob, Members
 from spinney._common.checks import check_int, check_sample_weight, check_signs, is_bool
 from spinney._common.messages import warn_caller

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from spinney._cluster.growth import Workers, use_workers
+from spinney._cluster.active import use_workers
+from spinney._cluster.growth import Workers
 from spinney.dataset import Dataset
 from spinney.ensemble._forest import BaseForest, ForestClassifier
 

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.multiclass import type_of_target
 
-from spinney._cluster.growth import get_workers, grow
+from spinney._cluster.active import get_workers
+from spinney._cluster.growth import grow
 from spinney._cluster.job import ForestJob
 from spinney._common.blocks import divide_rows, join_blocks
 from spinney._common.checks import check_int, is_bool

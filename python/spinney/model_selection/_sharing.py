@@ -23,7 +23,7 @@ from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.model_selection import check_cv
 from sklearn.utils import indexable
 
-from spinney._cluster.growth import get_workers
+from spinney._cluster.active import get_workers
 from spinney._common.messages import is_ours, warn_caller
 from spinney._fit.survival import SurvivalTarget, make_indexable
 from spinney._fit.target import ClassTarget
