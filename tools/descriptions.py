@@ -141,7 +141,7 @@ estimator_
     The kind of tree that the forest consists of, not fitted.
 estimators_
     The trees as estimators that share the memory of the forest. They are made when this
-    attribute is first read.
+    attribute is first read. Where features are categorical they take codes, see `to_codes`.
 estimators_samples_
     For each tree, the sorted indices of the samples it was grown on. They are drawn again
     when this attribute is read.
@@ -520,7 +520,8 @@ n_trees_per_iteration_
     Number of trees of a round.
 estimators_
     The trees as estimators, of shape (n_estimators_, n_trees_per_iteration_). They are made
-    when this attribute is first read.
+    when this attribute is first read. Where features are categorical they take codes, see
+    `to_codes`.
 forest_
     The compiled trees, round by round.
 init_

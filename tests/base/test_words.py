@@ -6,6 +6,7 @@ import os
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from scipy import sparse
 
@@ -90,6 +91,32 @@ def test_strings_as_numbers_to_predict(estimator_class, form):
     X = np.arange(4.0).reshape(-1, 1)
     with pytest.raises(ValueError, match=r"^y must hold numbers: could not convert .*classifiers"):
         estimator_class().fit(X, form(list("abab")))
+
+
+REGRESSORS = [
+    *FOREST_REGRESSORS,
+    tree.DecisionTreeRegressor,
+    ensemble.AdaBoostRegressor,
+    ensemble.BaggingRegressor,
+    ensemble.GradientBoostingRegressor,
+    ensemble.HistGradientBoostingRegressor,
+    conformal.SplitConformalRegressor,
+]
+
+
+@pytest.mark.parametrize("estimator_class", REGRESSORS)
+@pytest.mark.parametrize("form", [np.asarray, pd.Series, pl.Series])
+@pytest.mark.parametrize("unit", ["M8[D]", "M8[us]", "m8[ms]"])
+def test_dates_as_numbers(estimator_class, form, unit):
+    """They would depend on their unit."""
+    X, y = np.arange(40.0).reshape(-1, 1), np.arange(40.0)
+    dates = form(np.arange(40).astype(unit))
+    with pytest.raises(TypeError, match=r"^y must hold numbers\. Got values of the type"):
+        estimator_class().fit(X, dates)
+    with pytest.raises(
+        TypeError, match=r"^sample_weight must hold numbers\. Got values of the type"
+    ):
+        estimator_class().fit(X, y, sample_weight=dates)
 
 
 SAVED = {

@@ -377,6 +377,10 @@ X, T, Y = make_data()
         ({"T": np.array(list("abc") * 40)}, "Got 3 labels"),
         ({"T": [None, *(["a", "b"] * 60)[1:]]}, "1 missing values"),
         ({"y": ["a"] * N}, "y must hold numbers"),
+        ({"y": np.arange(N).astype("M8[D]")}, "y must hold numbers"),
+        ({"T": pd.Series(T > 0, dtype="boolean").mask(np.arange(N) < 2)}, "T must be known"),
+        ({"T": np.array(["9", "10", "11"])[np.arange(N) % 3]}, "two labels"),
+        ({"groups": np.ones((N, 2))}, "groups must have one value"),
         ({"groups": [1, 2]}, "groups must have a value for each"),
         ({"groups": [1] * N}, "must be at least four groups. Got 1"),
         ({"groups": [None, *(["a", "b"] * 60)[1:]]}, "groups must be known.*1 missing"),
@@ -407,7 +411,7 @@ X, T, Y = make_data()
 )
 def test_illegal_arguments(arguments, message):
     """The message names the argument, and a fitted estimator stays what it was."""
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((TypeError, ValueError), match=message):
         fit(**{"X": X, "T": T, "y": Y, **arguments})
 
 

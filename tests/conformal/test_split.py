@@ -344,6 +344,27 @@ def test_illegal_arguments_of_boosted_quantiles(parameters, arguments, message):
         boost(0.9, **parameters).fit(**{"X": X[:N], "y": NUMBERS[:N], **arguments})
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_unknown_targets_are_refused_in_either_part(seed):
+    """Whatever the draw holds out."""
+    numbers = NUMBERS[:N].copy()
+    numbers[: N // 2 : 9] = np.nan
+    labels = (NUMBERS[:N] > 0).astype(float)
+    labels[: N // 2 : 9] = np.nan
+    models = [(boost(0.9), numbers), (make(SplitConformalRegressor), numbers)]
+    for model, y in [*models, (make(SplitConformalClassifier), labels)]:
+        with pytest.raises(ValueError, match="contains NaN"):
+            model.set_params(random_state=seed).fit(X[:N], y)
+
+
+def test_labels_that_the_classifier_does_not_know():
+    y = np.where(NUMBERS[:N] > 0, "a", "b")
+    fitted = make(SplitConformalClassifier).fit(X[:N], y).estimator_
+    model = make(SplitConformalClassifier, estimator=fitted, prefit=True)
+    with pytest.raises(ValueError, match=r"y must have classes .* \['a', 'b'\]. Got \[0, 1\]"):
+        model.conformalize(X[:N], (y == "a").astype(int))
+
+
 def test_forests_of_quantiles_check_what_boosting_needs():
     model = ConformalizedQuantileRegressor(conformalize_size="half")
     with pytest.raises(ValueError, match="conformalize_size"):

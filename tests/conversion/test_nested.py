@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pytest
+import sklearn.ensemble
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_iris
 from sklearn.ensemble import BaggingClassifier, StackingClassifier, VotingClassifier
@@ -15,6 +16,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import spinney
+import spinney.conformal
+import spinney.impute
 
 X, Y = load_iris(return_X_y=True)
 X = X.astype(np.float32)
@@ -36,6 +39,8 @@ MODELS = {
     "vote": VotingClassifier([("tree", tree()), ("forest", forest())], voting="soft"),
     "stack": StackingClassifier([("tree", tree())], forest(), cv=2),
     "bags": BaggingClassifier(tree(), 3, random_state=0),
+    "AdaBoost": spinney.AdaBoostClassifier(tree(), n_estimators=3, random_state=0),
+    "search of AdaBoost": GridSearchCV(spinney.AdaBoostClassifier(tree()), {"n_estimators": [2]}),
     "calibrated": CalibratedClassifierCV(tree(), cv=2),
     "one against all": OneVsRestClassifier(forest()),
 }
@@ -86,6 +91,41 @@ def test_what_scikit_learn_cannot_express_is_told():
     model = make_pipeline(spinney.DecisionTreeClassifier(categorical_features=[0])).fit(X, Y)
     with pytest.raises(ValueError, match="categorical features"):
         spinney.to_sklearn(model)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        spinney.BaggingClassifier(tree(), n_estimators=2),
+        spinney.LazyForestClassifier(2),
+        spinney.conformal.JackknifeAfterBootstrapClassifier(spinney.RandomForestClassifier(50)),
+        spinney.conformal.SplitConformalClassifier(tree()),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_what_scikit_learn_does_not_have_is_told(model):
+    pipeline = make_pipeline(StandardScaler(), model)
+    assert spinney.to_sklearn(pipeline)[-1] is model
+    with pytest.raises(TypeError, match=f"does not convert {type(model).__name__}"):
+        spinney.to_sklearn(pipeline.fit(X, Y))
+
+
+def test_transformers_stay():
+    imputer = spinney.impute.MissForestImputer(n_estimators=5, random_state=0)
+    pipeline = make_pipeline(imputer, forest())
+    with_gaps = X.copy()
+    with_gaps[::7, 1] = np.nan
+    converted = spinney.to_sklearn(pipeline.fit(with_gaps, Y))
+    assert converted[0] is pipeline[0]
+    assert type(converted[1]) is sklearn.ensemble.RandomForestClassifier
+    np.testing.assert_array_equal(converted.predict(with_gaps), pipeline.predict(with_gaps))
+
+
+@pytest.mark.parametrize("base", [None, sklearn.ensemble.ExtraTreesClassifier(2)])
+def test_committees_of_scikit_learn_are_refused(base):
+    model = BaggingClassifier(base, n_estimators=2).fit(X, Y)
+    with pytest.raises(TypeError, match="must be an estimator of one of scikit-learn's classes"):
+        spinney.from_sklearn(model)
 
 
 def test_register_onnx_needs_its_package(monkeypatch):

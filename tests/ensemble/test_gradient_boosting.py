@@ -1,5 +1,6 @@
 """Gradient boosting beside scikit-learn's: the same trees but for ties, nearly the same numbers."""
 
+import io
 import pickle
 from functools import partial
 
@@ -222,6 +223,39 @@ def test_a_warm_start_goes_on(data):
         grown.set_params(n_estimators=3).fit(X, y)
     with pytest.raises(ValueError, match=r"their 5 feature\(s\)"):
         grown.set_params(n_estimators=20).fit(X[:, :3], y)
+    with pytest.raises(ValueError, match=r"loss must be theirs\. Got 'squared_error'"):
+        grown.set_params(loss="squared_error").fit(X, y)
+
+
+def test_draws_go_on_after_a_file_and_after_a_failure(data):
+    """Rounds draw the samples that a single call draws."""
+    X, y = data
+    parameters = {"subsample": 0.5, "max_features": 2, "random_state": 0}
+    whole = GradientBoostingRegressor(n_estimators=9, **parameters).fit(X, y).predict(X)
+    first = GradientBoostingRegressor(n_estimators=4, warm_start=True, **parameters).fit(X, y)
+    file = io.BytesIO()
+    first.save(file)
+    loaded = spinney.load(file.getvalue()).set_params(n_estimators=9)
+    np.testing.assert_array_equal(loaded.fit(X, y).predict(X), whole)
+    first.set_params(n_estimators=9)
+    with pytest.raises(ZeroDivisionError):
+        first.fit(X, y, monitor=lambda number, *_: 1 / (7 - number) > 2)
+    assert first.n_estimators_ == 4
+    np.testing.assert_array_equal(first.fit(X, y).predict(X), whole)
+
+
+def test_arguments_of_early_stopping_and_monitors_are_named(data):
+    X, y = data
+    unknown = np.where(np.arange(len(y)) == 3, np.nan, y)
+    wrong = [
+        ({"sample_weight_val": np.ones(3)}, "sample_weight_val is provided, but X_val"),
+        ({"X_val": X, "y_val": unknown}, "^y_val: Input y contains NaN"),
+        ({"X_val": X[:, :2], "y_val": y}, "^X_val: X has 2 features"),
+        ({"monitor": 3}, "monitor must be a callable or None. Got 3"),
+    ]
+    for arguments, message in wrong:
+        with pytest.raises((TypeError, ValueError), match=message):
+            GradientBoostingRegressor(n_iter_no_change=2).fit(X, y, **arguments)
 
 
 @pytest.mark.parametrize("kind", ["Regressor", "Classifier"])

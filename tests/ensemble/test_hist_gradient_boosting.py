@@ -199,6 +199,32 @@ def test_bad_parameters(parameters, message):
         HistGradientBoostingRegressor(**parameters).fit(X, y)
 
 
+def test_another_rate_is_for_later_rounds():
+    """As in scikit-learn's class, which keeps what a round adds."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 4))
+    y = X[:, 0] + rng.normal(size=120)
+    models = [
+        kind(max_iter=10, warm_start=True, min_samples_leaf=5, random_state=0).fit(X, y)
+        for kind in (
+            spinney.HistGradientBoostingRegressor,
+            sklearn.ensemble.HistGradientBoostingRegressor,
+        )
+    ]
+    before = models[0].predict(X)
+    for model in models:
+        model.set_params(learning_rate=0.01)
+    np.testing.assert_array_equal(models[0].predict(X), before)
+    np.testing.assert_array_equal(models[0].to_sklearn().predict(X.astype("f4")).shape, (120,))
+    own, theirs = (model.set_params(max_iter=12).fit(X, y).predict(X) for model in models)
+    np.testing.assert_allclose(own, theirs, atol=1e-8)
+    assert 0.0 < np.abs(own - before).max() < 0.05
+    with pytest.raises(ValueError, match=r"'learning_rate' .* range \(0.0, inf\)"):
+        models[0].set_params(learning_rate=0.0).fit(X, y)
+    with pytest.raises(ValueError, match="'scoring' parameter of HistGradientBoostingRegressor"):
+        spinney.HistGradientBoostingRegressor(scoring="nope").fit(X, y)
+
+
 @pytest.mark.parametrize(
     "name", ["HistGradientBoostingClassifier", "HistGradientBoostingRegressor"]
 )

@@ -104,6 +104,7 @@ def check_sample_weight(
     """
     if np.isscalar(sample_weight):
         sample_weight = np.full(n_samples, sample_weight)
+    refuse_dates(sample_weight, name)
     try:
         weights: NDArray[np.float64] = check_array(
             sample_weight, ensure_2d=False, dtype=np.float64, order="C", input_name=name
@@ -120,6 +121,41 @@ def check_sample_weight(
         )
     check_total(weights, name)
     return np.require(weights, requirements="A")
+
+
+def refuse_dates(values: Any, name: str) -> None:
+    """Raise TypeError for dates and durations: as numbers they would depend on their unit."""
+    dtype = np.asarray(values).dtype
+    if dtype.kind in "mM":
+        raise TypeError(
+            f"{name} must hold numbers. Got values of the type {dtype}: convert them to numbers, "
+            "such as days since a date."
+        )
+
+
+def check_targets_are_numbers(y: Any, **checks: Any) -> NDArray[np.float64]:
+    """Return targets as finite float64, by scikit-learn's `check_array` with more checks.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If they hold anything else. The message names `y`.
+    """
+    refuse_dates(y, "y")
+    # The check tests finiteness by a sum, which may overflow.
+    with np.errstate(over="ignore", invalid="ignore"):
+        try:
+            targets: NDArray[np.float64] = check_array(
+                y, dtype=np.float64, order="C", input_name="y", **checks
+            )
+        except (TypeError, ValueError) as error:
+            if "y" in str(error).split():
+                raise
+            # NumPy does not know which argument it converts.
+            raise type(error)(
+                f"y must hold numbers: {error}. Labels are for classifiers."
+            ) from None
+    return targets
 
 
 def check_signs(weights: NDArray[np.float64], name: str) -> None:

@@ -31,6 +31,10 @@ def read_groups(groups: Any, n_samples: int, is_drawn: NDArray[np.bool_]) -> NDA
         raise ValueError(
             f"groups must be an array-like of a value for each sample. Got {groups!r}."
         )
+    if np.ndim(groups) > 1 and np.shape(groups)[1:] != (1,):
+        raise ValueError(
+            f"groups must have one value for each sample. Got an array of shape {np.shape(groups)}."
+        )
     names: NDArray[Any] = column_or_1d(np.asarray(groups))
     if len(names) != n_samples:
         raise ValueError(

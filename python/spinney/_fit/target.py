@@ -9,10 +9,10 @@ from typing import Any, ClassVar, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import Tags, check_array, compute_sample_weight
+from sklearn.utils import Tags, compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
-from spinney._common.checks import check_counts
+from spinney._common.checks import check_counts, check_targets_are_numbers
 from spinney._common.messages import warn_caller
 from spinney._common.sklearn_base import RegressorMixin
 from spinney._common.types import Classes
@@ -151,17 +151,7 @@ class NumberTarget(RegressorMixin):
         return y
 
     def _encode_y(self, y: NDArray[Any]) -> EncodedTarget:
-        # The check tests finiteness by a sum, which may overflow.
-        with np.errstate(over="ignore", invalid="ignore"):
-            try:
-                targets = check_array(y, dtype=np.float64, order="C", input_name="y")
-            except (TypeError, ValueError) as error:
-                if "y" in str(error).split():
-                    raise
-                # NumPy does not know which argument it converts.
-                raise type(error)(
-                    f"y must hold numbers: {error}. Labels are for classifiers."
-                ) from None
+        targets = check_targets_are_numbers(y)
         self._check_counts(targets)
         if self.criterion == "quantile":
             warn_of_small_leaves(self.quantile, self.min_samples_leaf, targets.shape[0])

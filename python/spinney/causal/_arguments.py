@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 
-from spinney._common.checks import check_sample_weight, check_signs
+from spinney._common.checks import check_sample_weight, check_signs, refuse_dates
+from spinney._data.levels import is_missing
 
 # Of numbers from one to the other, squares of quotients are neither 0 nor infinite.
 _LEAST, _MOST = 1e-50, 1e50
@@ -19,6 +20,7 @@ _USUAL_EXPONENT = 10
 def read_numbers(values: Any, name: str, n_samples: int) -> NDArray[np.float64]:
     """Return a finite number for each sample."""
     array = _read_column(values, name, n_samples)
+    refuse_dates(array, name)
     try:
         numbers = np.array(array, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -70,23 +72,28 @@ def read_treatments(
     if array.dtype.kind in "mM":
         raise ValueError(f"T must be numbers, bools or two labels. Got {array.dtype}.")
     if array.dtype.kind not in "biuf":
-        try:
-            numbers = np.array(array, dtype=np.float64)
-        except (TypeError, ValueError):
+        # Words are labels, also those that spell numbers.
+        numbers = None if any(isinstance(value, str) for value in array) else _to_numbers(array)
+        if numbers is None:
             labels, numbers = _read_labels(array, known)
         array = numbers
     numbers = read_numbers(array, "T", n_samples)
     return numbers, labels
 
 
+def _to_numbers(array: NDArray[Any]) -> NDArray[np.float64] | None:
+    try:
+        return np.array(array, dtype=np.float64)
+    except (TypeError, ValueError):
+        return None
+
+
 def _read_labels(
     array: NDArray[Any], known: NDArray[Any] | None
 ) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    is_missing = np.array([label is None or label != label for label in array.tolist()])
-    if is_missing.any():
-        raise ValueError(
-            f"T must be known for each sample. Got {np.count_nonzero(is_missing)} missing values."
-        )
+    n_missing = sum(map(is_missing, array.tolist()))
+    if n_missing:
+        raise ValueError(f"T must be known for each sample. Got {n_missing} missing values.")
     if known is not None:
         if not np.isin(array, known).all():
             raise ValueError(f"T must have the labels that it had in fit, {known.tolist()}.")

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
+from spinney._common.checks import check_targets_are_numbers
 from spinney._common.messages import reject_parameter
 from spinney._common.types import RandomState
 from spinney._fit.params import store_parameters
@@ -181,7 +182,8 @@ class ConformalizedQuantileRegressor(BagConformal, ConformalRegressor):
                 'a quantile forest, or boosting with loss="quantile"',
             )
         check_consistent_length(training.X, training.y)
-        training = training._replace(y=self._read_targets(training.y))
+        targets = check_targets_are_numbers(training.y, ensure_2d=False)
+        training = training._replace(y=self._read_targets(targets))
         fitted_to, held_out = part_samples(training, None, parting)
         quantiles = _list_quantiles(levels)
         boosting.set_params(**{boosting._level: sorted({*quantiles, 0.5})})

@@ -12,7 +12,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit
 from sklearn.utils import (
     Tags,
-    check_array,
+    assert_all_finite,
     check_consistent_length,
     column_or_1d,
     get_tags,
@@ -20,7 +20,12 @@ from sklearn.utils import (
 )
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from spinney._common.checks import check_sample_weight, check_signs, is_bool
+from spinney._common.checks import (
+    check_sample_weight,
+    check_signs,
+    check_targets_are_numbers,
+    is_bool,
+)
 from spinney._common.messages import reject_parameter
 from spinney._common.seeds import read_random_state
 from spinney._common.types import ConformityScore, RandomState
@@ -159,7 +164,11 @@ class SplitConformal(Conformal):
             check_is_fitted(self)
             model = self.estimator_
         self._read_parameters()
-        return self._adopt(model, self._read_samples(X, y, sample_weight))
+        samples = self._read_samples(X, y, sample_weight)
+        if is_classifier(self) and not np.isin(samples.y, model.classes_).any():
+            known, got = (np.unique(labels).tolist() for labels in (model.classes_, samples.y))
+            raise ValueError(f"y must have classes that the estimator knows, {known}. Got {got}.")
+        return self._adopt(model, samples)
 
     def _is_prefit(self) -> bool:
         if not is_bool(self.prefit):
@@ -320,9 +329,7 @@ class SplitConformalRegressor(SplitConformal, ConformalRegressor):
         self._read_bounds()
 
     def _read_y(self, y: Any) -> NDArray[Any]:
-        targets: NDArray[np.float64] = check_array(
-            y, dtype=np.float64, ensure_2d=False, input_name="y"
-        )
+        targets = check_targets_are_numbers(y, ensure_2d=False)
         # Those of both parts are within the bounds.
         self._read_targets(targets)
         return targets
@@ -449,7 +456,9 @@ class SplitConformalClassifier(SplitConformal, ConformalClassifier):
         self._check_score()
 
     def _read_y(self, y: Any) -> NDArray[Any]:
-        return np.asarray(read_labels(y))
+        labels = np.asarray(read_labels(y))
+        assert_all_finite(labels, input_name="y")
+        return labels
 
     def _score_samples(self, model: Any, samples: Training) -> NDArray[np.float64]:
         known = np.asarray(model.classes_)

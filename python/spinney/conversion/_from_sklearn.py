@@ -186,8 +186,8 @@ _CONVERSIONS: dict[str, Callable[[Any, Any], Any]] = {
     "RandomTreesEmbedding": _convert_embedding,
 }
 
-# scikit-learn keeps binned trees of the one, and anyone's estimators of the other.
-_NOT_CONVERTED = ("HistGradientBoosting", "AdaBoost")
+# scikit-learn keeps binned trees of the first, and anyone's estimators of the others.
+_NOT_CONVERTED = ("HistGradientBoosting", "AdaBoost", "Bagging")
 
 # Where missing values go is known of every split; whether there were any is not.
 _NO_FEATURES: NDArray[np.int64] = np.empty(0, dtype=np.int64)

@@ -6,7 +6,10 @@ from copy import copy
 from typing import Any
 
 import numpy as np
+import sklearn.ensemble
 from sklearn.base import BaseEstimator
+
+from spinney._common.messages import is_ours
 
 
 def to_sklearn(model: Any) -> Any:
@@ -25,12 +28,16 @@ def to_sklearn(model: Any) -> Any:
     -------
     model : estimator
         A copy in which each fitted estimator of spinney is replaced, wherever it is an attribute or
-        in a list, tuple, dict or array that is one. Estimators that are not fitted stay.
+        in a list, tuple, dict or array that is one. Estimators that are not fitted stay, and so do
+        transformers that scikit-learn does not have: `MissForestImputer` and `Boruta`.
 
     Raises
     ------
     ValueError
         If scikit-learn cannot express an estimator, as for the method.
+    TypeError
+        If scikit-learn has no such estimator. Committees, such as `BaggingClassifier`, are not
+        converted either.
 
     Examples
     --------
@@ -51,9 +58,8 @@ def _convert(value: Any, known: dict[int, tuple[Any, Any]]) -> Any:
     if id(value) in known:
         return known[id(value)][1]
     converted: Any = value
-    if hasattr(value, "_convert_to_sklearn"):
-        is_fitted = hasattr(value, "tree_") or hasattr(value, "forest_")
-        converted = value.to_sklearn() if is_fitted else value
+    if isinstance(value, BaseEstimator) and is_ours(type(value).__module__):
+        converted = _convert_ours(value, known) if _is_fitted(value) else value
     elif isinstance(value, np.ndarray) and value.dtype == object:
         converted = value.copy()
         converted.flat = [_convert(item, known) for item in value.flat]
@@ -70,6 +76,42 @@ def _convert(value: Any, known: dict[int, tuple[Any, Any]]) -> Any:
             vars(converted)[name] = _convert(attribute, known)
     known[id(value)] = (value, converted)
     return converted
+
+
+def _convert_ours(model: Any, known: dict[int, tuple[Any, Any]]) -> Any:
+    """Convert a fitted estimator of spinney."""
+    if hasattr(model, "_convert_to_sklearn"):
+        return model.to_sklearn()
+    name = type(model).__name__
+    theirs = getattr(sklearn.ensemble, name, None)
+    if theirs is not None and isinstance(model, theirs):
+        # Ours is one of theirs, around estimators of ours: AdaBoost.
+        params = model.get_params(deep=False)
+        converted = theirs(**{key: params[key] for key in theirs().get_params() if key in params})
+        for key in _OF_ADA_BOOST:
+            if key in vars(model):
+                setattr(converted, key, _convert(vars(model)[key], known))
+        return converted
+    if hasattr(model, "transform"):
+        return model
+    raise TypeError(f"to_sklearn does not convert {name} into an estimator of scikit-learn.")
+
+
+def _is_fitted(model: Any) -> bool:
+    return any(name.endswith("_") and not name.startswith("_") for name in vars(model))
+
+
+# What `fit` of AdaBoost finds out, there and here.
+_OF_ADA_BOOST = (
+    "classes_",
+    "estimator_",
+    "estimator_errors_",
+    "estimator_weights_",
+    "estimators_",
+    "feature_names_in_",
+    "n_classes_",
+    "n_features_in_",
+)
 
 
 def _has_parts(value: Any) -> bool:

@@ -78,7 +78,7 @@ def convert_boosting(estimator: Any) -> Any:
         )
     converted: Any = getattr(sklearn.ensemble, theirs)()
     _copy_parameters(converted, estimator)
-    converted.set_params(n_estimators=estimator.n_estimators)
+    converted.set_params(n_estimators=estimator.n_estimators, learning_rate=estimator._rate)
     if estimator._loss.name == "quantile":
         converted.set_params(alpha=estimator._loss.parameter)
     _set_attributes(converted, estimator)

@@ -63,7 +63,7 @@ def convert_boosting_to_treelite(estimator: Any) -> Any:
         base_scores=estimator._start.tolist(),
     )
     for number in range(n_trees):
-        _add_tree(builder, forest.tree(number), float(estimator.learning_rate))
+        _add_tree(builder, forest.tree(number), estimator._rate)
     return builder.commit()
 
 

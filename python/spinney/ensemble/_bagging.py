@@ -20,7 +20,14 @@ from spinney._base.saving import Stored
 from spinney._cluster.active import get_workers
 from spinney._cluster.growth import run
 from spinney._cluster.job import CommitteeJob, Members
-from spinney._common.checks import check_int, check_sample_weight, check_signs, is_bool
+from spinney._common.checks import (
+    check_int,
+    check_sample_weight,
+    check_signs,
+    check_targets,
+    check_targets_are_numbers,
+    is_bool,
+)
 from spinney._common.messages import warn_caller
 from spinney._common.sklearn_base import RegressorMixin
 from spinney._common.types import RandomState
@@ -179,10 +186,11 @@ class Bagging(Stored, FeatureReader):
                 self._count_threads(),
             )
         numbers = np.arange(n_samples).reshape(-1, 1)
+        check_targets(type(self).__name__, y)
         is_of_classes = is_classifier(self)
         _, y = check_X_y(
             numbers,
-            read_labels(y) if is_of_classes else y,
+            read_labels(y) if is_of_classes else check_targets_are_numbers(y, ensure_2d=False),
             y_numeric=not is_of_classes,
             estimator=self,
         )

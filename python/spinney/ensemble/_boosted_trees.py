@@ -165,9 +165,14 @@ class BoostedTrees(StoredTrees, FeatureReader, ShapValues, PartialDependence):
         n_trees = len(self.forest_)
         return [self.forest_.part(first, n_trees, n_raw) for first in range(n_raw)]
 
+    @property
+    def _rate(self) -> float:
+        """What the sums over all trees are multiplied by."""
+        return float(self.learning_rate)
+
     def _scale_parts(self, parts: list[Any]) -> Any:
         """Return means over the trees of each raw prediction as what they add to it."""
-        scale = float(self.learning_rate) * self.n_estimators_
+        scale = self._rate * self.n_estimators_
         if isinstance(parts[0], list):
             return [scale * matrix for part in parts for matrix in part]
         return scale * np.concatenate(parts, axis=-1)
@@ -268,7 +273,7 @@ class BoostedTrees(StoredTrees, FeatureReader, ShapValues, PartialDependence):
     def _add_rounds(self, rows: Any) -> NDArray[np.float64]:
         """Return what all rounds add to the raw predictions of rows of numbers and codes."""
         sums = sum_rounds(self.forest_, rows, self.n_trees_per_iteration_, self._count_threads())
-        added: NDArray[np.float64] = float(self.learning_rate) * sums
+        added: NDArray[np.float64] = self._rate * sums
         return added
 
     def _get_constant(self) -> Any:
@@ -333,8 +338,9 @@ class BoostedTrees(StoredTrees, FeatureReader, ShapValues, PartialDependence):
 
     def _list_stored_attributes(self) -> dict[str, Any]:
         attributes = super()._list_stored_attributes()
-        # A random state is in no file: a warm start of a loaded model begins a new one.
-        attributes.pop("_rng", None)
+        if self.random_state is None:
+            # It is that of NumPy: a warm start of a loaded model goes on with that.
+            attributes.pop("_rng", None)
         attributes["_loss"] = [*self._loss[:3], list(self._loss.levels or ())]
         if not is_ours(type(self.init_).__module__) and self._start is not None:
             # Made by us, and made again.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from numbers import Real
+from copy import deepcopy
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
@@ -23,7 +24,7 @@ from spinney._common.checks import (
     check_verbose,
     is_bool,
 )
-from spinney._common.messages import warn_caller
+from spinney._common.messages import name_argument, warn_caller
 from spinney._common.seeds import FIRST_SEED, read_random_state
 from spinney._data.arrays import CompressedMatrix, to_native, to_rows
 from spinney._data.categories import have_same_categories
@@ -235,8 +236,11 @@ class BaseGradientBoosting(BoostedTrees, BaseTreeEstimator):
     ) -> Self:
         before = self.__dict__.copy()
         settings = self._check_params()
-        if given[0] is None and any(part is not None for part in given[1:]):
-            raise ValueError("y_val is provided, but X_val was not provided.")
+        if monitor is not None and not callable(monitor):
+            raise TypeError(f"monitor must be a callable or None. Got {monitor!r} instead.")
+        for part, name in zip(given[1:], ("y_val", "sample_weight_val"), strict=True):
+            if given[0] is None and part is not None:
+                raise ValueError(f"{name} is provided, but X_val was not provided.")
         if given[0] is not None and given[1] is None:
             raise ValueError("X_val is provided, but y_val was not provided.")
         X, y, sample_weight = training
@@ -250,6 +254,11 @@ class BaseGradientBoosting(BoostedTrees, BaseTreeEstimator):
         if is_warm:
             self._check_alike(before)
         self._loss = self._make_loss(target)
+        if is_warm and self._loss.name != before["_loss"].name:
+            raise ValueError(
+                "warm_start=True adds to the trees of earlier calls: loss must be theirs. "
+                f"Got {self.loss!r} instead."
+            )
         y = np.ascontiguousarray(target.y[:, 0], dtype=np.float64)
         weights = draws.sample_weight
         rows, left_out = None, None
@@ -266,8 +275,11 @@ class BaseGradientBoosting(BoostedTrees, BaseTreeEstimator):
             self._rng = self._make_rng()
             self._fit_init(X, y, weights, has_weights=sample_weight is not None)
         elif "_rng" not in vars(self):
-            # It is in no file.
+            # It is in no file if it is that of NumPy.
             self._rng = self._make_rng()
+        elif isinstance(self.random_state, Integral):
+            # If the rounds fail, the earlier one has not moved.
+            self._rng = deepcopy(self._rng)
         validation = self._make_validation(given)
         if left_out is not None:
             held, X_held, y_held, weights_held = (_take(part, left_out) for part in whole)
@@ -420,10 +432,12 @@ class BaseGradientBoosting(BoostedTrees, BaseTreeEstimator):
         X, y, weights = given
         if X is None:
             return None
-        rows = self._validate_X_predict(X)
+        with name_argument("X_val"):
+            rows = self._validate_X_predict(X)
         if rows.shape[0] == 0:
             raise ValueError("X_val has no samples: early stopping needs at least 1.")
-        targets = self._encode_y_val(y)
+        with name_argument("y_val"):
+            targets = self._encode_y_val(y)
         if targets.shape[0] != rows.shape[0]:
             raise ValueError(
                 f"X_val has {rows.shape[0]} samples, and y_val has {targets.shape[0]} targets."
@@ -576,7 +590,7 @@ class BaseGradientBoosting(BoostedTrees, BaseTreeEstimator):
             values = some.predict_trees(rows, self._count_threads())[:, :, 0]
             for i in range(end - first):
                 sums += values[:, i * n_raw : (i + 1) * n_raw]
-                yield start + self.learning_rate * sums
+                yield start + self._rate * sums
 
 
 class RunningPredictions:
@@ -606,7 +620,7 @@ class RunningPredictions:
 
     def get(self) -> NDArray[np.float64]:
         """Return the raw predictions, of shape (n_samples, n_raw)."""
-        raw: NDArray[np.float64] = self._start + self._model.learning_rate * self._sums
+        raw: NDArray[np.float64] = self._start + self._model._rate * self._sums
         return raw
 
 

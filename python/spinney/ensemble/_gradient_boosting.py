@@ -150,7 +150,8 @@ class GradientBoostingClassifier(BoostingOfClasses, BoostingParameters):
         Number of trees of a round.
     estimators_ : ndarray of DecisionTreeRegressor, (n_estimators_, n_trees_per_iteration_)
         The trees as estimators, of shape (n_estimators_, n_trees_per_iteration_). They are made
-        when this attribute is first read.
+        when this attribute is first read. Where features are categorical they take codes, see
+        `to_codes`.
     forest_ : spinney.Forest
         The compiled trees, round by round.
     train_score_ : ndarray of shape (n_estimators_,)
@@ -351,7 +352,8 @@ class GradientBoostingRegressor(BoostingOfNumbers, BoostingParameters):
         Number of trees of a round.
     estimators_ : ndarray of DecisionTreeRegressor, (n_estimators_, n_trees_per_iteration_)
         The trees as estimators, of shape (n_estimators_, n_trees_per_iteration_). They are made
-        when this attribute is first read.
+        when this attribute is first read. Where features are categorical they take codes, see
+        `to_codes`.
     forest_ : spinney.Forest
         The compiled trees, round by round.
     train_score_ : ndarray of shape (n_estimators_,)

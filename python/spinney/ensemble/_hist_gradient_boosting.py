@@ -123,7 +123,8 @@ class HistGradientBoostingClassifier(HistogramBoosting, BoostingOfClasses, Histo
         The same of the samples that were left out or given.
     estimators_ : ndarray of DecisionTreeRegressor, (n_iter_, n_trees_per_iteration_)
         The trees as estimators, of shape (n_estimators_, n_trees_per_iteration_). They are made
-        when this attribute is first read.
+        when this attribute is first read. Where features are categorical they take codes, see
+        `to_codes`.
     forest_ : spinney.Forest
         The compiled trees, round by round.
     init_ : estimator
@@ -286,7 +287,8 @@ class HistGradientBoostingRegressor(HistogramBoosting, BoostingOfNumbers, Histog
         The same of the samples that were left out or given.
     estimators_ : ndarray of DecisionTreeRegressor, (n_iter_, n_trees_per_iteration_)
         The trees as estimators, of shape (n_estimators_, n_trees_per_iteration_). They are made
-        when this attribute is first read.
+        when this attribute is first read. Where features are categorical they take codes, see
+        `to_codes`.
     forest_ : spinney.Forest
         The compiled trees, round by round.
     init_ : estimator

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import check_scoring
+from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.utils import _safe_indexing, check_random_state
 
 from spinney._common.checks import check_int, is_bool
 from spinney._common.seeds import read_random_state
 from spinney._data.arrays import to_rows
+from spinney._spinney import Forest
 from spinney.ensemble._boosting import (
     BaseGradientBoosting,
     RunningPredictions,
@@ -61,6 +62,8 @@ class HistogramBoosting(BaseGradientBoosting):
     do_early_stopping_: bool
     validation_score_: NDArray[np.float64]
     _scores: tuple[list[float], list[float]]
+    # The learning rate of the last `fit`.
+    _grown_rate: float
 
     @property
     def n_estimators(self) -> Any:
@@ -81,6 +84,22 @@ class HistogramBoosting(BaseGradientBoosting):
     @property
     def _max_bins(self) -> int | None:  # type: ignore[override]
         return None if self.max_bins is None else int(self.max_bins)
+
+    @property
+    def _rate(self) -> float:
+        # As there, `set_params` does not change what is predicted.
+        return self._grown_rate
+
+    # --- Rounds ---------------------------------------------------------------------------------
+
+    def _boost(self, *arguments: Any) -> None:
+        rate = float(self.learning_rate)
+        if "forest_" in vars(self) and rate != self._grown_rate:
+            # The trees of earlier rounds keep what they add.
+            self.forest_ = _scale(self.forest_, self._grown_rate / rate)
+            vars(self).pop("_estimators", None)
+        self._grown_rate = rate
+        super()._boost(*arguments)
 
     # --- Parameters -----------------------------------------------------------------------------
 
@@ -105,7 +124,10 @@ class HistogramBoosting(BaseGradientBoosting):
         is_name = isinstance(self.scoring, str) or self.scoring is None
         if not is_name and not callable(self.scoring):
             self._reject("scoring", "a str, a callable or None")
+        if isinstance(self.scoring, str) and self.scoring not in ("loss", *get_scorer_names()):
+            self._reject("scoring", "'loss', or one of sklearn.metrics.get_scorer_names()")
         check_int(name, "n_iter_no_change", self.n_iter_no_change, 1)
+        self._check_real("learning_rate", 0.0, np.inf, "(0.0, inf)")
         super()._check_own_params()
 
     def _make_task(self, settings: Settings, target: EncodedTarget) -> Task:
@@ -170,6 +192,13 @@ class HistogramBoosting(BaseGradientBoosting):
 
     def _make_report(self, n_grown: int) -> Any:  # noqa: ARG002 - others need it
         return _Report()
+
+
+def _scale(forest: Forest, factor: float) -> Forest:
+    """Return a forest whose trees predict `factor` times as much."""
+    trees = (forest.tree(number) for number in range(len(forest)))
+    scaled = [tree.with_values(tree.value.reshape(tree.node_count, -1) * factor) for tree in trees]
+    return Forest(scaled, forest.seeds)
 
 
 class _Stopping:

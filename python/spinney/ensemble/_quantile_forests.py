@@ -158,7 +158,7 @@ class RandomForestQuantileRegressor(QuantileForestRegressor, HonestParameters, I
         The kind of tree that the forest consists of, not fitted.
     estimators_ : list of DecisionTreeRegressor
         The trees as estimators that share the memory of the forest. They are made when this
-        attribute is first read.
+        attribute is first read. Where features are categorical they take codes, see `to_codes`.
     estimators_samples_ : list of ndarray
         For each tree, the sorted indices of the samples it was grown on. They are drawn again when
         this attribute is read.
@@ -351,7 +351,7 @@ class ExtraTreesQuantileRegressor(QuantileForestRegressor, HonestParameters, Imp
         The kind of tree that the forest consists of, not fitted.
     estimators_ : list of ExtraTreeRegressor
         The trees as estimators that share the memory of the forest. They are made when this
-        attribute is first read.
+        attribute is first read. Where features are categorical they take codes, see `to_codes`.
     estimators_samples_ : list of ndarray
         For each tree, the sorted indices of the samples it was grown on. They are drawn again when
         this attribute is read.

@@ -175,7 +175,7 @@ class RandomForestClassifier(ForestClassifier, HonestParameters, ImpurityParamet
         The kind of tree that the forest consists of, not fitted.
     estimators_ : list of DecisionTreeClassifier
         The trees as estimators that share the memory of the forest. They are made when this
-        attribute is first read.
+        attribute is first read. Where features are categorical they take codes, see `to_codes`.
     estimators_samples_ : list of ndarray
         For each tree, the sorted indices of the samples it was grown on. They are drawn again when
         this attribute is read.
@@ -381,7 +381,7 @@ class RandomForestRegressor(ForestRegressor, HonestParameters, ImpurityParameter
         The kind of tree that the forest consists of, not fitted.
     estimators_ : list of DecisionTreeRegressor
         The trees as estimators that share the memory of the forest. They are made when this
-        attribute is first read.
+        attribute is first read. Where features are categorical they take codes, see `to_codes`.
     estimators_samples_ : list of ndarray
         For each tree, the sorted indices of the samples it was grown on. They are drawn again when
         this attribute is read.

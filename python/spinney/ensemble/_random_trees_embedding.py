@@ -96,7 +96,7 @@ class RandomTreesEmbedding(TransformerMixin, ForestTrees, ImpurityImportances):
         The kind of tree that the forest consists of, not fitted.
     estimators_ : list of ExtraTreeRegressor
         The trees as estimators that share the memory of the forest. They are made when this
-        attribute is first read.
+        attribute is first read. Where features are categorical they take codes, see `to_codes`.
     feature_importances_ : ndarray of shape (n_features_in_,)
         Mean over the trees of the total decrease of mean path lengths by the cuts of each feature,
         normalised to a sum of 1.

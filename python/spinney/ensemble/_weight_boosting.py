@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from spinney._base.features import FeatureReader
 from spinney._base.saving import Stored
+from spinney._common.checks import check_targets, check_targets_are_numbers, refuse_dates
 from spinney._common.messages import is_ours
 from spinney._data.arrays import to_native
 from spinney._fit.labels import read_labels
@@ -112,6 +113,8 @@ class WeightBoosting(Stored, FeatureReader):
         with self._restore_on_error():
             self._validate_params()  # type: ignore[attr-defined]
             self.is_categorical_, self.categories_ = None, None
+            if sample_weight is not None:
+                refuse_dates(sample_weight, "sample_weight")
             base = self._get_base()
             if not is_of_ours(base):
                 return self._boost_by_sklearn(X, y, sample_weight)
@@ -128,10 +131,11 @@ class WeightBoosting(Stored, FeatureReader):
                 )
             # scikit-learn gets the numbers of the samples, and the rounds know what they stand for.
             numbers = np.arange(len(X)).reshape(-1, 1)
+            check_targets(type(self).__name__, y)
             is_of_classes = is_classifier(self)
             _, y = check_X_y(
                 numbers,
-                read_labels(y) if is_of_classes else y,
+                read_labels(y) if is_of_classes else check_targets_are_numbers(y, ensure_2d=False),
                 y_numeric=not is_of_classes,
                 estimator=self,
             )

@@ -143,7 +143,8 @@ class GradientBoostingSurvival(SurvivalBoosting, SurvivalBoostingParameters):
         Number of trees of a round.
     estimators_ : ndarray of DecisionTreeRegressor, (n_estimators_, n_trees_per_iteration_)
         The trees as estimators, of shape (n_estimators_, n_trees_per_iteration_). They are made
-        when this attribute is first read.
+        when this attribute is first read. Where features are categorical they take codes, see
+        `to_codes`.
     forest_ : spinney.Forest
         The compiled trees, round by round.
     train_score_ : ndarray of shape (n_estimators_,)

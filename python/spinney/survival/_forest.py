@@ -276,7 +276,7 @@ class RandomSurvivalForest(BaseSurvivalForest, HonestParameters, SurvivalParamet
         The kind of tree that the forest consists of, not fitted.
     estimators_ : list of SurvivalTree
         The trees as estimators that share the memory of the forest. They are made when this
-        attribute is first read.
+        attribute is first read. Where features are categorical they take codes, see `to_codes`.
     estimators_samples_ : list of ndarray
         For each tree, the sorted indices of the samples it was grown on. They are drawn again when
         this attribute is read.
@@ -474,7 +474,7 @@ class ExtraSurvivalTrees(BaseSurvivalForest, HonestParameters, SurvivalParameter
         The kind of tree that the forest consists of, not fitted.
     estimators_ : list of SurvivalTree
         The trees as estimators that share the memory of the forest. They are made when this
-        attribute is first read.
+        attribute is first read. Where features are categorical they take codes, see `to_codes`.
     estimators_samples_ : list of ndarray
         For each tree, the sorted indices of the samples it was grown on. They are drawn again when
         this attribute is read.
