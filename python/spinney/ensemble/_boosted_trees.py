@@ -338,9 +338,8 @@ class BoostedTrees(StoredTrees, FeatureReader, ShapValues, PartialDependence):
 
     def _list_stored_attributes(self) -> dict[str, Any]:
         attributes = super()._list_stored_attributes()
-        if self.random_state is None:
-            # It is that of NumPy: a warm start of a loaded model goes on with that.
-            attributes.pop("_rng", None)
+        # A warm start of a loaded model makes the draws of its rounds again.
+        attributes.pop("_rng", None)
         attributes["_loss"] = [*self._loss[:3], list(self._loss.levels or ())]
         if not is_ours(type(self.init_).__module__) and self._start is not None:
             # Made by us, and made again.

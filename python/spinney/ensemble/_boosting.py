@@ -274,12 +274,8 @@ class BaseGradientBoosting(BoostedTrees, BaseTreeEstimator):
             self._forget()
             self._rng = self._make_rng()
             self._fit_init(X, y, weights, has_weights=sample_weight is not None)
-        elif "_rng" not in vars(self):
-            # It is in no file if it is that of NumPy.
-            self._rng = self._make_rng()
-        elif isinstance(self.random_state, Integral):
-            # If the rounds fail, the earlier one has not moved.
-            self._rng = deepcopy(self._rng)
+        else:
+            self._continue_draws(y.shape[0])
         validation = self._make_validation(given)
         if left_out is not None:
             held, X_held, y_held, weights_held = (_take(part, left_out) for part in whole)
@@ -367,6 +363,18 @@ class BaseGradientBoosting(BoostedTrees, BaseTreeEstimator):
     def _make_rng(self) -> np.random.RandomState:
         """Return what seeds of trees are drawn from."""
         return read_random_state(type(self).__name__, self.random_state)
+
+    def _continue_draws(self, n_samples: int) -> None:
+        """Let a warm start draw what a single call of `fit` would draw next."""
+        is_own = isinstance(self.random_state, Integral)
+        if "_rng" not in vars(self):
+            # No file has it: the draws of the earlier rounds are made again.
+            self._rng = self._make_rng()
+            for _ in range(self.n_estimators_ if is_own else 0):
+                self._draw(1, n_samples if self.subsample < 1.0 else None)
+        elif is_own:
+            # If the rounds fail, the earlier one has not moved.
+            self._rng = deepcopy(self._rng)
 
     def _make_split_state(self) -> Any:
         """Return what chooses the samples that are left out."""
