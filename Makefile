@@ -329,7 +329,7 @@ MATURIN_BUILD := $(VENVS)/build/bin/maturin build --interpreter $(VENVS)/build/b
 
 $(WHEEL)/.stamp: $(WHEEL_SOURCES) $(VENVS)/build.stamp | check-rust
 	@rm -f $(WHEEL)/*.whl
-	$(MATURIN_BUILD) --release --out $(WHEEL)
+	$(MATURIN_BUILD) --release --compression-level 9 --out $(WHEEL)
 	@touch $@
 
 $(QUICK_WHEEL)/.stamp: $(WHEEL_SOURCES) $(VENVS)/build.stamp | check-rust
@@ -344,7 +344,7 @@ $(CHECKED_WHEEL)/.stamp: $(CHECKED_WHEEL_SOURCES) $(VENVS)/build.stamp | check-r
 
 $(VENVS)/build.stamp: pyproject.toml | check-python
 	@$(VENVS)/build/bin/python -c '' 2>/dev/null || $(PYTHON) -m venv --clear $(VENVS)/build
-	$(VENVS)/build/bin/python $(PIP) install "maturin>=1.9.4,<2"
+	$(VENVS)/build/bin/python $(PIP) install "maturin>=1.16,<2"
 	@touch $@
 
 # The wheel keeps its version while it is developed, hence the forced first step; the second
