@@ -95,7 +95,7 @@ CHECKED_WHEEL_SOURCES := $(shell find src python/spinney -not -path '*/__pycache
 # These are texts that come with the published wheel; the tests read those of the repository.
 WHEEL_SOURCES := $(CHECKED_WHEEL_SOURCES) $(wildcard python/README.md LICENSE LICENSES-CRATES.txt)
 
-.PHONY: help demo test test-all test-rust test-python test-oldest test-clients test-clusters lint lint-rust lint-python lint-stubs \
+.PHONY: help demo test build-rust-tests test-all test-rust test-python test-oldest test-clients test-clusters lint lint-rust lint-python lint-stubs \
 	lint-docs format fuzz fuzz-seeds coverage coverage-rust coverage-python bench sweep peers papers chart docs drawings gallery wheel clean check-python check-rust
 
 help: ## Show this list
@@ -105,6 +105,18 @@ demo: $(VENVS)/demo.stamp ## Show in a minute what spinney is for, against sciki
 	$(VENVS)/demo/bin/python examples/demo.py
 
 test: test-rust test-python test-oldest ## Run all tests
+
+# `make test` alone builds two things at a time, as for minutes a build keeps one core busy, and then
+# runs one kind of tests after the other.
+ifeq ($(MAKECMDGOALS)$(findstring k,$(firstword -$(MAKEFLAGS))),test)
+MAKEFLAGS += --jobs=2
+test-rust: | build-rust-tests $(VENVS)/test.stamp $(VENVS)/oldest.stamp
+test-python: | test-rust
+test-oldest: | test-python
+endif
+
+build-rust-tests: | check-rust
+	$(CARGO) test --lib --no-run $(CARGO_TEST_FLAGS)
 
 # Many more random cases, which are new ones each time, and every combination of the
 # parameters of which `make test` tries a sample. The seed is printed at the beginning and at the end.
