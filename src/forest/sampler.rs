@@ -231,8 +231,8 @@ impl Honesty {
         if n < 2 {
             return Err(Error::InvalidArgument {
                 name: "honest=True",
-                got: format!("{n} {what} of positive weight for a tree"),
-                expected: "with at least two of them for each tree, which it divides".into(),
+                got: format!("{n} for a tree"),
+                expected: format!("given at least two {what} of positive weight for each tree, which are divided"),
             });
         }
         let n_growing = ((self.fraction * n as f64).round() as usize).clamp(1, n - 1);

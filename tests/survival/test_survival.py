@@ -343,6 +343,11 @@ def test_all_forms_of_targets_are_the_same():
         ((Y[0], np.where(TIMES[3] == TIMES, np.nan, TIMES)), "Got nan"),
         ((Y[0], np.full(len(X), np.inf)), "Got inf"),
         ((np.zeros(len(X), bool), TIMES), "only censored times"),
+        (
+            (pd.Series(Y[0], dtype="boolean").mask(np.arange(len(X)) == 3), TIMES),
+            r"Events in y must be known .* 1 missing value\(s\), the first in row 3",
+        ),
+        ((Y[0], [None, *TIMES[1:]]), "Times in y must be known .* the first in row 0"),
         ((EVENTS - 1, TIMES), "Events in y must be bool, or the numbers of causes"),
         ((EVENTS * 0.5, TIMES), "numbers of causes, 0 for none. Got 0.5"),
         ((Y[0].astype(str), TIMES), "Events in y must be bool"),

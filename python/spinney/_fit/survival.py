@@ -12,6 +12,7 @@ from sklearn.utils import RegressorTags, Tags
 
 from spinney._common.messages import warn_caller
 from spinney._common.rows import take_rows
+from spinney._data.levels import is_missing
 from spinney._fit.draws import Draws
 from spinney._fit.target import EncodedTarget
 from spinney._spinney import count_concordance
@@ -241,6 +242,8 @@ def read_survival(y: Any) -> NDArray[np.float64]:
     names, parts = _split(y)
     events, times = (_to_array(part) for part in parts)
     _check_places(names, events, times)
+    _check_known("Events", events)
+    _check_known("Times", times)
     if times.dtype.kind not in "biuf":
         raise ValueError(f"Times in y must be numbers. Got {_name_types(times)} instead.")
     if events.dtype.kind not in "biuf":
@@ -269,6 +272,18 @@ def read_survival(y: Any) -> NDArray[np.float64]:
     # Of a few samples that are scored, three may have three causes and two times.
     _check_swapped(pairs, 0)
     return pairs
+
+
+def _check_known(what: str, values: NDArray[Any]) -> None:
+    """Raise ValueError if some of many objects are no values."""
+    if values.dtype.kind != "O":
+        return
+    missing = np.flatnonzero([is_missing(value) for value in values.flat])
+    if missing.size:
+        raise ValueError(
+            f"{what} in y must be known for each sample. Got {missing.size} missing value(s), the "
+            f"first in row {missing[0]}."
+        )
 
 
 def check_codes(y: NDArray[np.float64]) -> None:
