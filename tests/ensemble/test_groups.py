@@ -223,8 +223,8 @@ def test_warm_starts_with_groups_grow_the_same_forest(kind):
         ({"replace": False, "max_samples": 40}, {}, "40 draws from 30 groups"),
         ({}, {"groups": "week"}, "groups must be an array-like"),
         ({}, {"groups": np.arange(N - 1)}, f"groups must have a value for each of the {N}"),
-        ({}, {"groups": np.zeros((N, 2))}, "1d array"),
-        ({"honest": True}, {"groups": np.zeros(N)}, "honest=True.*1 groups"),
+        ({}, {"groups": np.zeros((N, 2))}, "groups must have one value"),
+        ({"honest": True}, {"groups": np.zeros(N)}, "honest=True.*two groups.*Got 1 for a tree"),
     ],
 )
 def test_what_groups_exclude(parameters, arguments, message):

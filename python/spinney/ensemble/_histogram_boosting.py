@@ -87,7 +87,7 @@ class HistogramBoosting(BaseGradientBoosting):
 
     @property
     def _rate(self) -> float:
-        # As there, `set_params` does not change what is predicted.
+        # As in scikit-learn's classes, `set_params` does not change what is predicted.
         return self._grown_rate
 
     # --- Rounds ---------------------------------------------------------------------------------
