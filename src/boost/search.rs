@@ -132,7 +132,9 @@ fn features_of_entries(data: &Dataset, bins: &Bins, samples: &[u32]) -> Option<V
         return None;
     }
     let mut features = Bitset::new(data.n_features());
-    samples.iter().for_each(|&row| features.insert_all(columns.row(row).features));
+    for &row in samples {
+        features.insert_all(columns.row(row).features);
+    }
     Some(features.iter().collect())
 }
 
