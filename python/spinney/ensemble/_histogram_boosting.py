@@ -15,7 +15,6 @@ from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.utils import _safe_indexing, check_random_state
 
 from spinney._common.checks import check_int, is_bool
-from spinney._common.seeds import read_random_state
 from spinney._data.arrays import to_rows
 from spinney._spinney import Forest
 from spinney.ensemble._boosting import (
@@ -162,19 +161,11 @@ class HistogramBoosting(BaseGradientBoosting):
         # scikit-learn's is not random where nodes search all features.
         is_random = self.max_features not in (None, 1.0) or isinstance(self.max_features, Integral)
         is_fixed = self.random_state is None and not is_random
-        return (
-            np.random.RandomState(0)
-            if is_fixed
-            else read_random_state(type(self).__name__, self.random_state)
-        )
+        return np.random.RandomState(0) if is_fixed else super()._make_rng()
 
     def _make_split_state(self) -> Any:
         # scikit-learn draws this seed first.
-        return int(
-            read_random_state(type(self).__name__, self.random_state).randint(
-                2**32 - 1, dtype=np.uint64
-            )
-        )
+        return int(super()._make_split_state().randint(2**32 - 1, dtype=np.uint64))
 
     def _make_stopping(self, validation: Validation | None, rounds: Any, training: Training) -> Any:
         return _Stopping(self, validation, rounds, training) if self.do_early_stopping_ else None
